@@ -1,0 +1,315 @@
+/**
+ * Everything that the world can do to us has one row here: the message, whether trying again can
+ * help, and the HTTP status with which the query service answers it. `docs/reference/errors.md`
+ * lists the same rows (a test compares them).
+ */
+
+/** Facts about one failure, by name: shown in logs, in `error.context` and in problem documents. */
+export type ErrorContext = Readonly<Record<string, unknown>>
+
+interface ErrorRow {
+  readonly message: (context: ErrorContext) => string
+  /** True when the same call can succeed later, unchanged. */
+  readonly retriable: boolean
+  /** Status of the HTTP answer when this error ends a request. */
+  readonly http: number
+}
+
+const row = (
+  http: number,
+  retriable: 'retriable' | 'final',
+  message: (context: ErrorContext) => string,
+): ErrorRow => ({ message, retriable: retriable === 'retriable', http })
+
+const text = (value: unknown): string => {
+  if (typeof value === 'string') return value
+  if (value === undefined) return 'unknown'
+  if (typeof value === 'bigint') return value.toString()
+  return JSON.stringify(value)
+}
+
+const detail = (context: ErrorContext): string =>
+  context['detail'] === undefined ? '' : `: ${text(context['detail'])}`
+
+const errorTable = {
+  // Configuration and topology
+  CONFIG_INVALID: row(
+    500,
+    'final',
+    (c) => `The option ${text(c['option'])} is not valid${detail(c)}.`,
+  ),
+  TOPOLOGY_INVALID: row(500, 'final', (c) => `Invalid topology${detail(c)}.`),
+  SERDE_MISSING: row(
+    500,
+    'final',
+    (c) =>
+      `No ${text(c['part'])} serde is known for ${text(c['node'])}. State it in the options of that step, for example { ${text(c['part'])}: serdes.string }.`,
+  ),
+  SERDE_FAILED: row(
+    400,
+    'final',
+    (c) => `The serde ${text(c['serde'])} could not ${text(c['operation'])} a value${detail(c)}.`,
+  ),
+
+  // The wire
+  PROTOCOL_MALFORMED: row(
+    502,
+    'final',
+    (c) => `The bytes of ${text(c['api'])} are malformed at ${text(c['field'])}${detail(c)}.`,
+  ),
+  PROTOCOL_UNSUPPORTED_VERSION: row(
+    502,
+    'final',
+    (c) => `${text(c['api'])} version ${text(c['version'])} is not supported${detail(c)}.`,
+  ),
+  RECORD_BATCH_CORRUPT: row(
+    502,
+    'final',
+    (c) => `A record batch at offset ${text(c['offset'])} is corrupt${detail(c)}.`,
+  ),
+  RECORD_BATCH_UNSUPPORTED: row(
+    502,
+    'final',
+    (c) =>
+      `A record batch at offset ${text(c['offset'])} has magic ${text(c['magic'])}; only magic 2 (Kafka 0.11 and newer) is supported.`,
+  ),
+  COMPRESSION_UNAVAILABLE: row(
+    502,
+    'final',
+    (c) => `The codec ${text(c['codec'])} is not available here${detail(c)}.`,
+  ),
+
+  // The Kafka client
+  BROKER_UNREACHABLE: row(
+    503,
+    'retriable',
+    (c) => `No connection to the Kafka broker ${text(c['broker'])}${detail(c)}.`,
+  ),
+  REQUEST_TIMEOUT: row(
+    504,
+    'retriable',
+    (c) =>
+      `${text(c['api'])} to ${text(c['broker'])} got no answer within ${text(c['timeoutMs'])} ms.`,
+  ),
+  CONNECTION_CLOSED: row(
+    503,
+    'retriable',
+    (c) => `The connection to ${text(c['broker'])} was closed${detail(c)}.`,
+  ),
+  /** A Kafka error code in a response; `context.error` has Kafka's name, `context.kafkaRetriable` its nature. */
+  KAFKA_ERROR: row(
+    502,
+    'final',
+    (c) => `${text(c['api'])} failed for ${text(c['subject'])}: ${text(c['error'])}${detail(c)}.`,
+  ),
+  DELIVERY_FAILED: row(
+    502,
+    'final',
+    (c) =>
+      `Records for ${text(c['topic'])}-${text(c['partition'])} could not be written${detail(c)}.`,
+  ),
+  RECORD_TOO_LARGE: row(
+    400,
+    'final',
+    (c) =>
+      `A record of ${text(c['bytes'])} bytes for ${text(c['topic'])} is larger than the limit of ${text(c['limit'])} bytes.`,
+  ),
+  OFFSET_OUT_OF_RANGE: row(
+    500,
+    'final',
+    (c) =>
+      `Offset ${text(c['offset'])} of ${text(c['topic'])}-${text(c['partition'])} is not in the log${detail(c)}.`,
+  ),
+  CLIENT_CLOSED: row(503, 'final', (c) => `The ${text(c['what'])} is closed.`),
+  ABORTED: row(503, 'final', (c) => `${text(c['what'])} was aborted.`),
+
+  // Tasks
+  SOURCE_TOPIC_MISSING: row(
+    503,
+    'final',
+    (c) => `The source topic ${text(c['topic'])} does not exist. Create it, then start again.`,
+  ),
+  INTERNAL_TOPIC_INVALID: row(
+    500,
+    'final',
+    (c) =>
+      `The internal topic ${text(c['topic'])} has ${text(c['actual'])} partitions, expected ${text(c['expected'])}. Reset the application or delete the topic.`,
+  ),
+  RECORD_UNREADABLE: row(
+    500,
+    'final',
+    (c) =>
+      `The record at ${text(c['topic'])}-${text(c['partition'])} offset ${text(c['offset'])} could not be deserialized${detail(c)}.`,
+  ),
+  TIMESTAMP_INVALID: row(
+    500,
+    'final',
+    (c) =>
+      `The record at ${text(c['topic'])}-${text(c['partition'])} offset ${text(c['offset'])} has the invalid timestamp ${text(c['timestamp'])}. State a timestamp extractor for this topic.`,
+  ),
+  PROCESSING_FAILED: row(
+    500,
+    'final',
+    (c) =>
+      `The step ${text(c['node'])} failed on the record at ${text(c['topic'])}-${text(c['partition'])} offset ${text(c['offset'])}${detail(c)}.`,
+  ),
+  TASK_MIGRATED: row(
+    503,
+    'retriable',
+    (c) => `Task ${text(c['task'])} moved to another instance${detail(c)}.`,
+  ),
+  RESTORE_FAILED: row(
+    503,
+    'final',
+    (c) => `Restoring the store ${text(c['store'])} of task ${text(c['task'])} failed${detail(c)}.`,
+  ),
+
+  // State on disk
+  STATE_DIRECTORY_LOCKED: row(
+    500,
+    'final',
+    (c) =>
+      `The state directory ${text(c['directory'])} is in use by process ${text(c['pid'])}. Give each instance its own stateDir.`,
+  ),
+  STATE_DIRECTORY_FAILED: row(
+    500,
+    'final',
+    (c) => `The state directory ${text(c['directory'])} cannot be used${detail(c)}.`,
+  ),
+  DISK_FAILED: row(500, 'final', (c) => `Writing ${text(c['path'])} failed${detail(c)}.`),
+  KEY_TOO_LONG: row(
+    400,
+    'final',
+    (c) =>
+      `A key of ${text(c['bytes'])} bytes is longer than the engine's limit of ${text(c['limit'])} bytes.`,
+  ),
+
+  // Queries
+  STREAMS_NOT_STARTED: row(
+    503,
+    'retriable',
+    () => 'Streams has not been started, retry after start().',
+  ),
+  STREAMS_REBALANCING: row(
+    503,
+    'retriable',
+    (c) => `Cannot read the store ${text(c['store'])} while the instance is rebalancing.`,
+  ),
+  STREAMS_STOPPED: row(
+    503,
+    'final',
+    (c) => `Streams is ${text(c['state'])}: this instance no longer serves queries.`,
+  ),
+  STORE_MIGRATED: row(
+    503,
+    'retriable',
+    (c) =>
+      `Partition ${text(c['partition'])} of the store ${text(c['store'])} is on another instance.`,
+  ),
+  STORE_NOT_AVAILABLE: row(
+    503,
+    'retriable',
+    (c) => `The store ${text(c['store'])} is not available yet${detail(c)}.`,
+  ),
+  STORE_UNKNOWN: row(404, 'final', (c) => `There is no store ${text(c['store'])}.`),
+  STORE_PARTITION_INVALID: row(
+    400,
+    'final',
+    (c) => `The store ${text(c['store'])} has no partition ${text(c['partition'])}.`,
+  ),
+  KEY_NOT_FOUND: row(
+    404,
+    'final',
+    (c) => `The store ${text(c['store'])} has no value for this key.`,
+  ),
+  KEY_INVALID: row(
+    400,
+    'final',
+    (c) => `The key is not valid for the store ${text(c['store'])}${detail(c)}.`,
+  ),
+  QUERY_INVALID: row(400, 'final', (c) => `The query is not valid${detail(c)}.`),
+  QUERY_TIMEOUT: row(
+    504,
+    'retriable',
+    (c) => `The query got no answer within ${text(c['timeoutMs'])} ms.`,
+  ),
+  OPERATION_NOT_ALLOWED: row(
+    403,
+    'final',
+    (c) =>
+      `The operation ${text(c['operation'])} is not exposed for the store ${text(c['store'])}.`,
+  ),
+  OWNER_UNKNOWN: row(
+    503,
+    'retriable',
+    (c) =>
+      `The owner of partition ${text(c['partition'])} of the store ${text(c['store'])} is not known yet.`,
+  ),
+  PEER_UNREACHABLE: row(
+    503,
+    'retriable',
+    (c) => `The instance ${text(c['peer'])} did not answer${detail(c)}.`,
+  ),
+  MISDIRECTED: row(
+    421,
+    'retriable',
+    (c) =>
+      `This instance does not hold partition ${text(c['partition'])} of the store ${text(c['store'])}.`,
+  ),
+  ADDRESS_IN_USE: row(
+    500,
+    'final',
+    (c) => `Port ${text(c['port'])} on ${text(c['host'])} is in use by another program.`,
+  ),
+  LISTENER_INSECURE: row(
+    500,
+    'final',
+    (c) =>
+      `Refusing to listen on ${text(c['host'])} without auth. Use a loopback host, or write auth: 'none'.`,
+  ),
+} as const satisfies Record<string, ErrorRow>
+
+/** The code of a {@link StreamsError}. The meaning of each is on the page `docs/reference/errors.md`. */
+export type ErrorCode = keyof typeof errorTable
+
+/** All codes, in the order of the table. */
+export const errorCodes: readonly ErrorCode[] = Object.keys(errorTable) as ErrorCode[]
+
+/**
+ * Any failure that Millpond reports. Match on `code`; show `message`.
+ *
+ * @example
+ * try { await service.store(wordCounts).get('kafka') } catch (error) {
+ *   if (error instanceof StreamsError && error.retriable) retryLater()
+ *   else throw error
+ * }
+ */
+export class StreamsError extends Error {
+  readonly code: ErrorCode
+  /** True when the same call can succeed later, unchanged. */
+  readonly retriable: boolean
+  /** Status of the HTTP answer that carries this error. */
+  readonly http: number
+  /** The facts: topic, partition, store, and so on. */
+  readonly context: ErrorContext
+
+  constructor(code: ErrorCode, context: ErrorContext = {}, options?: { cause?: unknown }) {
+    const { message, retriable, http }: ErrorRow = errorTable[code]
+    super(message(context), options)
+    this.name = 'StreamsError'
+    this.code = code
+    this.retriable = retriable
+    this.http = http
+    this.context = context
+  }
+}
+
+/** True for a {@link StreamsError}, of that code when one is given. */
+export function isStreamsError(error: unknown, code?: ErrorCode): error is StreamsError {
+  return error instanceof StreamsError && (code === undefined || error.code === code)
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
