@@ -1,0 +1,48 @@
+/** How loud a line is; `silent` as a threshold prints nothing. */
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+
+/** Facts beside the message of one line. */
+export type LogFields = Readonly<Record<string, unknown>>
+
+/** Where the engine tells what it does. Adapt any logger with one function: {@link createLog}. */
+export interface Log {
+  debug(message: string, fields?: LogFields): void
+  info(message: string, fields?: LogFields): void
+  warn(message: string, fields?: LogFields): void
+  error(message: string, fields?: LogFields): void
+  /** The same log with fields that every line carries. */
+  child(fields: LogFields): Log
+}
+
+/** Takes one line; a pino logger fits as `(level, message, fields) => logger[level](fields, message)`. */
+export type LogSink = (level: LogLevel, message: string, fields: LogFields) => void
+
+const order: Readonly<Record<LogLevel | 'silent', number>> = {
+  debug: 0,
+  info: 1,
+  warn: 2,
+  error: 3,
+  silent: 4,
+}
+
+/** A log that writes lines of at least `level` (default `info`) to the sink. */
+export function createLog(
+  sink: LogSink,
+  options: { level?: LogLevel | 'silent'; fields?: LogFields } = {},
+): Log {
+  const threshold = order[options.level ?? 'info']
+  const base = options.fields ?? {}
+  const line = (level: LogLevel) => (message: string, fields?: LogFields) => {
+    if (order[level] >= threshold) sink(level, message, fields ? { ...base, ...fields } : base)
+  }
+  return {
+    debug: line('debug'),
+    info: line('info'),
+    warn: line('warn'),
+    error: line('error'),
+    child: (fields) => createLog(sink, { ...options, fields: { ...base, ...fields } }),
+  }
+}
+
+/** Drops every line. The default of the library: an embedding program decides what is heard. */
+export const silentLog: Log = createLog(() => undefined, { level: 'silent' })
