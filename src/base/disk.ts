@@ -178,7 +178,7 @@ function isAlive(holder: LockHolder): boolean {
 function readHolder(path: string): LockHolder | undefined {
   try {
     const holder = JSON.parse(readFileSync(path, 'utf8')) as Partial<LockHolder>
-    return { pid: Number(holder.pid), started: String(holder.started ?? '') }
+    return { pid: Number(holder.pid), started: holder.started ?? '' }
   } catch (error) {
     if (isMissing(error)) return undefined
     // Unreadable content: a crash while another system wrote it. Nobody can hold it.

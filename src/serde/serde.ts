@@ -1,0 +1,31 @@
+/**
+ * Turns values into bytes and back. Null never reaches a serde: a null key or value stays null on
+ * the wire. The bytes given to `deserialize` are borrowed: copy what is kept.
+ *
+ * A serde that returns undefined from nothing and throws on what it cannot represent is a good one:
+ * the engine wraps what is thrown in `SERDE_FAILED` with the topic, partition and offset.
+ */
+export interface Serde<T> {
+  /** Shown in topology descriptions, in metadata and in errors. */
+  readonly name: string
+  serialize(value: T): Uint8Array
+  deserialize(bytes: Uint8Array): T
+  /**
+   * How a key stands in a URL: `string` serdes as it is, numbers in decimal, JSON as JSON. Absent:
+   * only base64 of the bytes.
+   */
+  readonly text?: SerdeText<T>
+  /**
+   * The value under which a Map finds an equal key again without serializing it: a string, a number
+   * that is equal exactly when its bytes are, and so on. Absent: keys are compared by their bytes.
+   */
+  readonly identity?: (value: T) => string | number | bigint | boolean
+  /** Estimated bytes of a value, for the memory budget, without serializing it. Default: 64. */
+  readonly sizeOf?: (value: T) => number
+}
+
+/** The text form of a serde's values. `parse` throws an Error with a plain sentence on bad text. */
+export interface SerdeText<T> {
+  format(value: T): string
+  parse(text: string): T
+}
