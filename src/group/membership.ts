@@ -1,0 +1,53 @@
+import type { TaskId } from '../processor/record-metadata.ts'
+
+/** `host:port` of an instance's query service. */
+export interface Endpoint {
+  readonly host: string
+  readonly port: number
+}
+
+/** Tasks that an instance holds, by role. */
+export interface TaskSet {
+  readonly active: ReadonlySet<TaskId>
+  readonly standby: ReadonlySet<TaskId>
+}
+
+/** Goes into OffsetCommit and OffsetFetch, so that a member that was replaced is fenced. */
+export interface GroupIdentity {
+  readonly groupId: string
+  readonly memberId: string
+  readonly instanceId: string | null
+  readonly generation: number
+}
+
+/** Which instance holds which tasks, as the group last agreed. Keys: `host:port`. */
+export type HostMap = ReadonlyMap<string, { readonly endpoint: Endpoint; readonly tasks: TaskSet }>
+
+/**
+ * What a membership asks of the worker: target → revoke → apply → acknowledge. Called one at a time,
+ * never concurrently; a call counts as done when its promise resolves.
+ */
+export interface MembershipHandlers {
+  /** Stop, commit with `identity()`, and close these. Resolved: others may have them. */
+  onRevoke(active: ReadonlySet<TaskId>): Promise<void>
+  /** Hold exactly this. Resolved: acknowledged. */
+  onAssign(target: TaskSet): Promise<void>
+  /** Close everything without a commit: another member may hold it already. */
+  onLost(reason: Error): Promise<void>
+  /** The complete map; called after each assignment, before `onAssign`. */
+  onHosts(hosts: HostMap): void
+  /** Membership cannot go on. */
+  onFatal(error: Error): void
+}
+
+/** A member of the group, whichever protocol it speaks. */
+export interface GroupMembership {
+  /** Joins; returns at once. Everything else is told to the handlers. */
+  start(handlers: MembershipHandlers): void
+  /** Undefined while joining or fenced: nobody may commit then. */
+  identity(): GroupIdentity | undefined
+  /** A commit was refused as coming from an old member: give up all tasks and rejoin. */
+  taskMigrated(error: Error): void
+  /** Revokes and commits first; then leaves the group, or stays silent until the session times out. */
+  stop(mode: 'leave' | 'remain'): Promise<void>
+}

@@ -1,0 +1,13 @@
+/**
+ * What flows between tables: the new value of a key and, where a step downstream asked for it, the
+ * one it replaces; undefined where there is none. Java's Change.
+ */
+export class Change<V = unknown> {
+  newValue: V | undefined
+  oldValue: V | undefined
+
+  constructor(newValue: V | undefined, oldValue: V | undefined) {
+    this.newValue = newValue
+    this.oldValue = oldValue
+  }
+}

@@ -1,0 +1,67 @@
+import type { RecordHeaders } from '../store/state-store.ts'
+import type { RecordMetadata, TaskId } from './record-metadata.ts'
+
+/**
+ * One node's code in one task. Java's Processor, without an object for each record: key and value
+ * are arguments, timestamp and headers are on the context. Synchronous.
+ */
+export interface NodeProcessor<K = unknown, V = unknown> {
+  process(key: K, value: V): void
+  /** Called once, when the task closes. */
+  close?(): void
+}
+
+/** Called once for each task that runs the node. */
+export type NodeSupplier = (context: NodeContext) => NodeProcessor
+
+/** What a node sees of its task. Valid during `process`, a punctuation or a cache flush. */
+export interface NodeContext {
+  /** Name of the node itself. */
+  readonly node: string
+  readonly taskId: TaskId
+  /** Of the record being processed; milliseconds. */
+  readonly timestamp: number
+  /** Of the record being processed. */
+  readonly headers: RecordHeaders
+  /** Where the record being processed came from; undefined in a punctuation. */
+  readonly recordMetadata: RecordMetadata | undefined
+  /** The largest timestamp that this task has taken, -1 before the first. */
+  readonly streamTime: number
+  /** Milliseconds since the epoch, from the task's clock. */
+  wallClockTime(): number
+  /** To every child, with the timestamp and headers of the current record. */
+  forward(key: unknown, value: unknown): void
+  /** To every child, with another timestamp. */
+  forwardAt(key: unknown, value: unknown, timestamp: number): void
+  /** To every child, or to one by name, with a timestamp and headers of one's own. */
+  forwardRecord(
+    key: unknown,
+    value: unknown,
+    timestamp: number,
+    headers: RecordHeaders,
+    child?: string,
+  ): void
+  /**
+   * A store that this node is connected to: the typed interface of its kind (for the DSL's tables
+   * a TimestampedKeyValueStore). Asserts that the node is connected.
+   */
+  store(name: string): unknown
+  /** Hears each change that leaves the store's cache; at most one listener a store. */
+  onStoreFlush(
+    name: string,
+    listener: (key: unknown, newValue: unknown, oldValue: unknown, timestamp: number) => void,
+    options: { sendOldValues: boolean },
+  ): void
+  /** Calls back at intervals of stream time or wall-clock time. */
+  schedule(
+    intervalMs: number,
+    type: PunctuationType,
+    punctuator: (timestamp: number) => void,
+  ): Disposable
+  /** Asks for a commit at the end of this turn. */
+  commit(): void
+  /** Counts a record that was dropped, with the reason (Java: dropped-records). */
+  dropped(reason: string): void
+}
+
+export type PunctuationType = 'stream-time' | 'wall-clock-time'

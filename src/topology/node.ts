@@ -1,0 +1,74 @@
+import type { NodeSupplier } from '../processor/processor.ts'
+import type { Serde } from '../serde/serde.ts'
+import type { AnyStore } from '../store/descriptor.ts'
+
+/** Where to begin in a topic when the group has no offset for it. */
+export type OffsetReset = 'earliest' | 'latest'
+
+/** The timestamp of a record, in milliseconds; negative: the record is refused. Java's TimestampExtractor. */
+export type TimestampExtractor = (value: unknown, key: unknown, recordTimestamp: number) => number
+
+/** Chooses the partition of a record. Java's StreamPartitioner. */
+export type StreamPartitioner = (
+  topic: string,
+  key: unknown,
+  value: unknown,
+  partitionCount: number,
+) => number
+
+/** Reads topics. */
+export interface SourceNode {
+  readonly kind: 'source'
+  readonly name: string
+  /** Names as the user wrote them; internal ones without the application's prefix (see `internal`). */
+  readonly topics: readonly string[]
+  readonly key: Serde<unknown>
+  readonly value: Serde<unknown>
+  readonly timestamp?: TimestampExtractor
+  /** Default: earliest. */
+  readonly offsetReset?: OffsetReset
+  /** A repartition topic: its full name is `<applicationId>-<topic>`. */
+  readonly internal: boolean
+}
+
+/** Runs code on each record. */
+export interface ProcessorNode {
+  readonly kind: 'processor'
+  readonly name: string
+  readonly parents: readonly string[]
+  /** Names of the stores that the node may use. */
+  readonly stores: readonly string[]
+  readonly supplier: NodeSupplier
+}
+
+/** Writes a topic. */
+export interface SinkNode {
+  readonly kind: 'sink'
+  readonly name: string
+  readonly parents: readonly string[]
+  readonly topic: string
+  readonly key: Serde<unknown>
+  readonly value: Serde<unknown>
+  readonly partitioner?: StreamPartitioner
+  /** A repartition topic: its full name is `<applicationId>-<topic>`. */
+  readonly internal: boolean
+}
+
+export type TopologyNode = SourceNode | ProcessorNode | SinkNode
+
+/** A store in a topology: the descriptor, and what the operator that made it needs. */
+export interface StoreNode {
+  readonly descriptor: AnyStore
+  /** Keep a timestamp with each value: every table of the DSL. */
+  readonly timestamped: boolean
+  /** A source topic that serves as the changelog (topology.optimization), else undefined. */
+  readonly sourceTopic?: string
+}
+
+/** A topic that the engine creates for a repartition step. */
+export interface RepartitionTopic {
+  /** Without the application's prefix: `<name>-repartition`. */
+  readonly name: string
+  /** Undefined: as many as the widest source of the step above it. */
+  readonly partitionCount?: number
+}
