@@ -1,0 +1,125 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { once } from 'node:events'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { isStreamsError } from '../errors.ts'
+import { systemDisk } from './disk.ts'
+
+let directory: string
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'millpond-disk-'))
+})
+
+afterEach(() => {
+  rmSync(directory, { recursive: true, force: true })
+})
+
+function thrownBy(work: () => unknown): unknown {
+  try {
+    work()
+  } catch (error) {
+    return error
+  }
+  return undefined
+}
+
+describe('files', () => {
+  test('bytes are read back from where they were written', () => {
+    using file = systemDisk.open(join(directory, 'a'), { create: true })
+    file.write(Buffer.from('hello'), 0)
+    file.write(Buffer.from('J'), 0)
+    const target = Buffer.alloc(10)
+    expect(file.read(target, 0)).toBe(5)
+    expect(target.toString('utf8', 0, 5)).toBe('Jello')
+    expect(file.size()).toBe(5)
+    file.truncate(2)
+    expect(file.size()).toBe(2)
+  })
+
+  test('opening with create keeps what a file holds', () => {
+    const path = join(directory, 'a')
+    writeFileSync(path, 'kept')
+    using file = systemDisk.open(path, { create: true })
+    expect(file.size()).toBe(4)
+  })
+
+  test('a file that is absent is undefined, and an absent directory is empty', () => {
+    expect(systemDisk.readFile(join(directory, 'none'))).toBeUndefined()
+    expect(systemDisk.list(join(directory, 'none'))).toEqual([])
+    expect(systemDisk.exists(join(directory, 'none'))).toBe(false)
+  })
+
+  test('an atomic write replaces the whole content and leaves no temporary file', () => {
+    const path = join(directory, 'a')
+    systemDisk.writeFileAtomic(path, Buffer.from('a long first content'))
+    systemDisk.writeFileAtomic(path, Buffer.from('second'))
+    expect(systemDisk.readFile(path)?.toString()).toBe('second')
+    expect(systemDisk.list(directory)).toEqual(['a'])
+  })
+
+  test('a failure names the path and carries the cause', () => {
+    const error = thrownBy(() => systemDisk.open(join(directory, 'none')))
+    expect(isStreamsError(error, 'DISK_FAILED')).toBe(true)
+    expect(String(error)).toContain(join(directory, 'none'))
+  })
+
+  test('a closed file refuses work', () => {
+    const file = systemDisk.open(join(directory, 'a'), { create: true })
+    file.close()
+    file.close()
+    expect(
+      isStreamsError(
+        thrownBy(() => file.size()),
+        'DISK_FAILED',
+      ),
+    ).toBe(true)
+  })
+})
+
+describe('locks', () => {
+  test('a lock is held once in a process', () => {
+    const path = join(directory, '.lock')
+    const lock = systemDisk.lock(path)
+    expect(
+      isStreamsError(
+        thrownBy(() => systemDisk.lock(path)),
+        'STATE_DIRECTORY_LOCKED',
+      ),
+    ).toBe(true)
+    lock.release()
+    systemDisk.lock(path).release()
+    expect(systemDisk.list(directory)).toEqual([])
+  })
+
+  test('a lock of a living process is refused with its pid', async () => {
+    const path = join(directory, '.lock')
+    const other = spawn(process.execPath, ['-e', 'process.stdin.resume()'])
+    await once(other, 'spawn')
+    writeFileSync(path, JSON.stringify({ pid: other.pid, started: '' }))
+    const error = thrownBy(() => systemDisk.lock(path))
+    expect(isStreamsError(error, 'STATE_DIRECTORY_LOCKED')).toBe(true)
+    expect(String(error)).toContain(String(other.pid))
+    other.kill('SIGKILL')
+    await once(other, 'exit')
+    systemDisk.lock(path).release()
+  })
+
+  test('a lock whose pid belongs to a younger process by now is taken over', async () => {
+    const path = join(directory, '.lock')
+    const other = spawn(process.execPath, ['-e', 'process.stdin.resume()'])
+    await once(other, 'spawn')
+    writeFileSync(path, JSON.stringify({ pid: other.pid, started: '1' }))
+    systemDisk.lock(path).release()
+    other.kill('SIGKILL')
+    await once(other, 'exit')
+  })
+
+  test('a lock file with unreadable content is taken over', () => {
+    const path = join(directory, '.lock')
+    writeFileSync(path, '{"pid": 12')
+    systemDisk.lock(path).release()
+  })
+})
