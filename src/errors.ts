@@ -60,7 +60,12 @@ const errorTable = {
   PROTOCOL_UNSUPPORTED_VERSION: row(
     502,
     'final',
-    (c) => `${text(c['api'])} version ${text(c['version'])} is not supported${detail(c)}.`,
+    (c) => `Version ${text(c['version'])} of ${text(c['api'])} is not supported${detail(c)}.`,
+  ),
+  PROTOCOL_VALUE_INVALID: row(
+    500,
+    'final',
+    (c) => `The field ${text(c['field'])} of ${text(c['api'])} cannot be written${detail(c)}.`,
   ),
   RECORD_BATCH_CORRUPT: row(
     502,
@@ -89,7 +94,7 @@ const errorTable = {
     504,
     'retriable',
     (c) =>
-      `${text(c['api'])} to ${text(c['broker'])} got no answer within ${text(c['timeoutMs'])} ms.`,
+      `The request ${text(c['api'])} to ${text(c['broker'])} got no answer within ${text(c['timeoutMs'])} ms.`,
   ),
   CONNECTION_CLOSED: row(
     503,
@@ -100,7 +105,8 @@ const errorTable = {
   KAFKA_ERROR: row(
     502,
     'final',
-    (c) => `${text(c['api'])} failed for ${text(c['subject'])}: ${text(c['error'])}${detail(c)}.`,
+    (c) =>
+      `The request ${text(c['api'])} failed for ${text(c['subject'])}: ${text(c['error'])}${detail(c)}.`,
   ),
   DELIVERY_FAILED: row(
     502,
