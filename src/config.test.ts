@@ -1,0 +1,117 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { resolveConfig, type StreamsConfig } from './config.ts'
+
+const least: StreamsConfig = { applicationId: 'word-count', brokers: ['localhost:9092'] }
+
+test("two options are enough, and the others have Kafka Streams' defaults", () => {
+  expect(resolveConfig(least)).toMatchObject({
+    applicationId: 'word-count',
+    brokers: ['localhost:9092'],
+    stateDir: join(tmpdir(), 'millpond'),
+    clientId: undefined,
+    workers: 1,
+    commitInterval: 30_000,
+    cacheBytes: 10_485_760,
+    processingGuarantee: 'at-least-once',
+    standbyReplicas: 0,
+    replicationFactor: -1,
+    maxTaskIdle: 0,
+    bufferedRecordsPerPartition: 1000,
+    groupInstanceId: undefined,
+    sessionTimeout: 45_000,
+    heartbeatInterval: 3_000,
+    rebalanceTimeout: 300_000,
+    topicConfigs: {},
+    endpoint: undefined,
+    onDeserializationError: 'fail',
+    offsetReset: 'earliest',
+  })
+})
+
+test('an option that is given wins over its default, and undefined means absent', () => {
+  const config = resolveConfig({ ...least, commitInterval: 100, cacheBytes: undefined })
+  expect(config.commitInterval).toBe(100)
+  expect(config.cacheBytes).toBe(10_485_760)
+})
+
+test.each([
+  [{ brokers: ['localhost:9092'] }, 'The option applicationId is not valid: it is required.'],
+  [{ applicationId: 'a' }, 'The option brokers is not valid: it is required.'],
+  [
+    { ...least, applicationId: 'a/b' },
+    `The option applicationId is not valid: it must be 1 to 180 letters, digits, '.', '_' or '-', because it names topics and a directory; not "a/b".`,
+  ],
+  [
+    { ...least, brokers: [] },
+    "The option brokers is not valid: it must be a list of at least one 'host:port', not [].",
+  ],
+  [
+    { ...least, brokers: ['localhost'] },
+    `The option brokers is not valid: "localhost" is not of the form 'host:port'.`,
+  ],
+  [
+    { ...least, brokers: ['localhost:99999'] },
+    `The option brokers is not valid: "localhost:99999" is not of the form 'host:port'.`,
+  ],
+  [
+    { ...least, commitInterval: 1.5 },
+    'The option commitInterval is not valid: it must be a whole number of milliseconds from 0 to 2147483647, not 1.5.',
+  ],
+  [
+    { ...least, offsetReset: 'none' },
+    `The option offsetReset is not valid: it must be 'earliest' or 'latest', not "none".`,
+  ],
+  [
+    { ...least, onDeserializationError: 'skip' },
+    `The option onDeserializationError is not valid: it must be 'fail' or 'continue', not "skip", or a function.`,
+  ],
+  [
+    { ...least, endpoint: { host: 'localhost', port: 0 } },
+    'The option endpoint is not valid: it must be { host, port } with a port from 1 to 65535, not {"host":"localhost","port":0}.',
+  ],
+  [
+    { ...least, heartbeatInterval: 3000, sessionTimeout: 3000 },
+    'The option heartbeatInterval is not valid: it must be less than sessionTimeout (3000 ms), not 3000.',
+  ],
+  [
+    { ...least, topicConfigs: { 'min.insync.replicas': 2 } },
+    `The option topicConfigs is not valid: it must be an object of strings, such as { 'min.insync.replicas': '2' }, not {"min.insync.replicas":2}.`,
+  ],
+  [
+    { ...least, log: console.log },
+    'The option log is not valid: it must be a log as createLog makes it.',
+  ],
+])('%j is refused in plain words', (config, message) => {
+  expect(() => resolveConfig(config as StreamsConfig)).toThrow(message)
+})
+
+test.each([
+  [{ workers: 2 }, 'only 1 worker is possible in this version; start more processes instead'],
+  [
+    { processingGuarantee: 'exactly-once' },
+    "'exactly-once' is not available in this version; only 'at-least-once' is",
+  ],
+  [
+    { standbyReplicas: 1 },
+    'standby replicas are not available in this version; only 0 is possible',
+  ],
+])('%j says that it is not there yet', (option, detail) => {
+  expect(() => resolveConfig({ ...least, ...option } as StreamsConfig)).toThrow(detail)
+})
+
+test.each([
+  ['comitInterval', 'commitInterval'],
+  ['commit.interval.ms', 'commitInterval'],
+  ['application.id', 'applicationId'],
+  ['statedir', 'stateDir'],
+])('the unknown option %s is refused with the nearest that exists, %s', (name, nearest) => {
+  expect(() => resolveConfig({ ...least, [name]: 1 } as StreamsConfig)).toThrow(
+    `The option ${name} is not valid: there is no such option; did you mean '${nearest}'?`,
+  )
+})
+
+test('an IPv6 broker in brackets is accepted', () => {
+  expect(resolveConfig({ ...least, brokers: ['[::1]:9092'] }).brokers).toEqual(['[::1]:9092'])
+})

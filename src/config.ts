@@ -1,0 +1,311 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock, type Clock } from './base/clock.ts'
+import { systemDisk, type Disk } from './base/disk.ts'
+import { silentLog, type Log } from './base/log.ts'
+import { systemRandom, type Random } from './base/random.ts'
+import { systemTransport, type Transport } from './base/transport.ts'
+import { StreamsError } from './errors.ts'
+
+/** What to do with a record whose key or value the serde refuses. */
+export type DeserializationErrorHandler =
+  | 'fail'
+  | 'continue'
+  | ((error: StreamsError) => 'fail' | 'continue')
+
+/**
+ * The options of {@link KafkaStreams}. Two are required; the others have Kafka Streams' defaults.
+ * All times are milliseconds.
+ *
+ * @example
+ * const config: StreamsConfig = { applicationId: 'word-count', brokers: ['localhost:9092'] }
+ */
+export interface StreamsConfig {
+  /**
+   * Names the application: the consumer group, the prefix of its internal topics and its directory
+   * below `stateDir`. All instances of one application share it. Java: application.id.
+   */
+  readonly applicationId: string
+  /** Some brokers of the cluster as `host:port`; the others are found through them. Java: bootstrap.servers. */
+  readonly brokers: readonly string[]
+  /**
+   * Directory for local state. Each instance on a machine needs its own. What is lost there is
+   * restored from the changelog topics. Default: `millpond` in the system's temporary directory,
+   * as Java has `kafka-streams` there; in production give a directory that survives a restart.
+   */
+  readonly stateDir?: string
+  /** Name of the connections in the brokers' logs and quotas. Default: `<applicationId>-<processId>`. */
+  readonly clientId?: string
+  /** Workers in this process. Only 1 is possible; run more processes to use more cores. */
+  readonly workers?: number
+  /** Longest time between commits. Default 30 s. Java: commit.interval.ms. */
+  readonly commitInterval?: number
+  /**
+   * Bytes of the record caches of this process together, 0 for none: how many updates of a key are
+   * folded into one before it is forwarded. Default 10 MiB. Java: statestore.cache.max.bytes.
+   */
+  readonly cacheBytes?: number
+  /** Only `at-least-once` (the default) is possible. Java: processing.guarantee. */
+  readonly processingGuarantee?: 'at-least-once' | 'exactly-once'
+  /** Copies of each store on other instances. Only 0 (the default) is possible. Java: num.standby.replicas. */
+  readonly standbyReplicas?: number
+  /** Of internal topics that are created; -1 (default) leaves it to the brokers. Java: replication.factor. */
+  readonly replicationFactor?: number
+  /**
+   * How long a task with an empty input waits for records that may come, so that inputs are taken in
+   * the order of timestamps: 0 (default) waits only while the broker is known to have more, -1 never.
+   * Java: max.task.idle.ms.
+   */
+  readonly maxTaskIdle?: number
+  /** Records of a partition that are held ready; above it fetching pauses. Default 1000. */
+  readonly bufferedRecordsPerPartition?: number
+  /** Static membership: an instance that returns under this id takes its tasks back without a rebalance. */
+  readonly groupInstanceId?: string
+  /** Silence after which the group takes this instance's tasks away. Default 45 s. */
+  readonly sessionTimeout?: number
+  /** Between heartbeats; less than a third of `sessionTimeout` is wise. Default 3 s. */
+  readonly heartbeatInterval?: number
+  /** How long the group waits for members to give up tasks and join again. Default 300 s. Java: max.poll.interval.ms. */
+  readonly rebalanceTimeout?: number
+  /** Configs for all internal topics that are created, over the defaults. Java: topic.* */
+  readonly topicConfigs?: Readonly<Record<string, string>>
+  /** Where other instances reach this one's query service. Java: application.server. */
+  readonly endpoint?: { readonly host: string; readonly port: number }
+  /**
+   * `fail` (default) stops the instance, `continue` drops the record and counts it, a function
+   * decides. Java: deserialization.exception.handler.
+   */
+  readonly onDeserializationError?: DeserializationErrorHandler
+  /** Where to begin in an input topic when nothing was committed. Default earliest. */
+  readonly offsetReset?: 'earliest' | 'latest'
+  /** Hears what the engine does; see `createLog`. Default: nothing is logged. */
+  readonly log?: Log
+}
+
+/** The options with every default filled in. */
+export interface ResolvedConfig extends Required<
+  Omit<StreamsConfig, 'clientId' | 'groupInstanceId' | 'endpoint'>
+> {
+  readonly clientId: string | undefined
+  readonly groupInstanceId: string | undefined
+  readonly endpoint: { readonly host: string; readonly port: number } | undefined
+}
+
+/** The world as an engine sees it: time, chance, network and files. */
+export interface Ports {
+  readonly clock: Clock
+  readonly random: Random
+  readonly transport: Transport
+  readonly disk: Disk
+}
+
+/** This machine. */
+export const systemPorts: Ports = {
+  clock: systemClock,
+  random: systemRandom,
+  transport: systemTransport,
+  disk: systemDisk,
+}
+
+/** A sentence about what is wrong with a value; undefined when it is right. */
+type Check = (value: unknown) => string | undefined
+
+const invalid = (option: string, detail: string): StreamsError =>
+  new StreamsError('CONFIG_INVALID', { option, detail })
+
+const shown = (value: unknown): string => {
+  if (typeof value === 'function') return 'a function'
+  if (typeof value === 'bigint') return `${value}n`
+  return JSON.stringify(value) ?? String(value)
+}
+
+function integer(least: number, most: number, unit: string): Check {
+  return (value) =>
+    Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most
+      ? undefined
+      : `it must be a whole number of ${unit} from ${least}${most === Number.MAX_SAFE_INTEGER ? '' : ` to ${most}`}, not ${shown(value)}`
+}
+
+function oneOf(...allowed: readonly string[]): Check {
+  return (value) =>
+    allowed.includes(value as string)
+      ? undefined
+      : `it must be ${allowed.map((one) => `'${one}'`).join(' or ')}, not ${shown(value)}`
+}
+
+const milliseconds = (least: number): Check => integer(least, 2 ** 31 - 1, 'milliseconds')
+
+const text: Check = (value) =>
+  typeof value === 'string' && value.length > 0
+    ? undefined
+    : `it must be a string with at least one character, not ${shown(value)}`
+
+/** The id is part of topic names (at most 249 characters) and the name of a directory. */
+const applicationIdLengthMax = 180
+
+const applicationId: Check = (value) =>
+  typeof value === 'string' &&
+  /^[a-zA-Z0-9._-]+$/.test(value) &&
+  value !== '.' &&
+  value !== '..' &&
+  value.length <= applicationIdLengthMax
+    ? undefined
+    : `it must be 1 to ${applicationIdLengthMax} letters, digits, '.', '_' or '-', because it names topics and a directory; not ${shown(value)}`
+
+const port = (value: number): boolean => Number.isInteger(value) && value >= 1 && value <= 65_535
+
+function isAddress(value: unknown): boolean {
+  if (typeof value !== 'string') return false
+  const match = /^(?:\[[0-9a-fA-F:.]+\]|[^\s:,/]+):(\d{1,5})$/.exec(value)
+  return match !== null && port(Number(match[1]))
+}
+
+const brokers: Check = (value) => {
+  if (!Array.isArray(value) || value.length === 0)
+    return `it must be a list of at least one 'host:port', not ${shown(value)}`
+  const bad = value.find((broker) => !isAddress(broker))
+  return bad === undefined ? undefined : `${shown(bad)} is not of the form 'host:port'`
+}
+
+const endpoint: Check = (value) => {
+  const { host, port: number } = (value ?? {}) as { host?: unknown; port?: unknown }
+  return typeof host === 'string' && host.length > 0 && port(number as number)
+    ? undefined
+    : `it must be { host, port } with a port from 1 to 65535, not ${shown(value)}`
+}
+
+const replicationFactor: Check = (value) =>
+  value === -1
+    ? undefined
+    : integer(1, 32_767, 'replicas')(value)?.concat(", or -1 for the brokers' default")
+
+const maxTaskIdle: Check = (value) =>
+  value === -1 ? undefined : milliseconds(0)(value)?.concat(', or -1 to never wait')
+
+const topicConfigs: Check = (value) =>
+  typeof value === 'object' &&
+  value !== null &&
+  !Array.isArray(value) &&
+  Object.values(value).every((one) => typeof one === 'string')
+    ? undefined
+    : `it must be an object of strings, such as { 'min.insync.replicas': '2' }, not ${shown(value)}`
+
+const onDeserializationError: Check = (value) =>
+  typeof value === 'function'
+    ? undefined
+    : oneOf('fail', 'continue')(value)?.concat(', or a function')
+
+const log: Check = (value) =>
+  ['debug', 'info', 'warn', 'error', 'child'].every(
+    (name) => typeof (value as Record<string, unknown> | null)?.[name] === 'function',
+  )
+    ? undefined
+    : 'it must be a log as createLog makes it'
+
+const workers: Check = (value) =>
+  value === 1
+    ? undefined
+    : 'only 1 worker is possible in this version; start more processes instead'
+
+const processingGuarantee: Check = (value) =>
+  value === 'exactly-once'
+    ? "'exactly-once' is not available in this version; only 'at-least-once' is"
+    : oneOf('at-least-once')(value)
+
+const standbyReplicas: Check = (value) =>
+  value === 0 ? undefined : 'standby replicas are not available in this version; only 0 is possible'
+
+const checks: Readonly<Record<keyof StreamsConfig, Check>> = {
+  applicationId,
+  brokers,
+  stateDir: text,
+  clientId: text,
+  workers,
+  commitInterval: milliseconds(0),
+  cacheBytes: integer(0, Number.MAX_SAFE_INTEGER, 'bytes'),
+  processingGuarantee,
+  standbyReplicas,
+  replicationFactor,
+  maxTaskIdle,
+  bufferedRecordsPerPartition: integer(1, 2 ** 31 - 1, 'records'),
+  groupInstanceId: text,
+  sessionTimeout: milliseconds(1),
+  heartbeatInterval: milliseconds(1),
+  rebalanceTimeout: milliseconds(1),
+  topicConfigs,
+  endpoint,
+  onDeserializationError,
+  offsetReset: oneOf('earliest', 'latest'),
+  log,
+}
+
+/** Names of all options. */
+export const configOptions: readonly string[] = Object.keys(checks)
+
+/** Inserted, dropped or replaced characters that lead from one word to the other. */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= to.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1)
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[to.length] ?? 0
+}
+
+function nearestOption(name: string): string {
+  const plain = name.toLowerCase().replaceAll(/[^a-z]/g, '')
+  const distance = (option: string): number => editDistance(plain, option.toLowerCase())
+  return configOptions.reduce((best, option) => (distance(option) < distance(best) ? option : best))
+}
+
+/**
+ * Checks the options and fills in the defaults. Throws `CONFIG_INVALID`, naming the option and what
+ * it may be.
+ */
+export function resolveConfig(config: StreamsConfig): ResolvedConfig {
+  const given: Readonly<Record<string, unknown>> = { ...config }
+  for (const name of Object.keys(given)) {
+    if (!(name in checks))
+      throw invalid(name, `there is no such option; did you mean '${nearestOption(name)}'?`)
+  }
+  for (const [name, check] of Object.entries(checks)) {
+    const value = given[name]
+    if (value === undefined && name !== 'applicationId' && name !== 'brokers') continue
+    const detail = value === undefined ? 'it is required' : check(value)
+    if (detail !== undefined) throw invalid(name, detail)
+  }
+  const resolved: ResolvedConfig = {
+    applicationId: config.applicationId,
+    brokers: Object.freeze([...config.brokers]),
+    stateDir: config.stateDir ?? join(tmpdir(), 'millpond'),
+    clientId: config.clientId,
+    workers: 1,
+    commitInterval: config.commitInterval ?? 30_000,
+    cacheBytes: config.cacheBytes ?? 10 * 1024 * 1024,
+    processingGuarantee: 'at-least-once',
+    standbyReplicas: 0,
+    replicationFactor: config.replicationFactor ?? -1,
+    maxTaskIdle: config.maxTaskIdle ?? 0,
+    bufferedRecordsPerPartition: config.bufferedRecordsPerPartition ?? 1000,
+    groupInstanceId: config.groupInstanceId,
+    sessionTimeout: config.sessionTimeout ?? 45_000,
+    heartbeatInterval: config.heartbeatInterval ?? 3_000,
+    rebalanceTimeout: config.rebalanceTimeout ?? 300_000,
+    topicConfigs: Object.freeze({ ...config.topicConfigs }),
+    endpoint: config.endpoint && Object.freeze({ ...config.endpoint }),
+    onDeserializationError: config.onDeserializationError ?? 'fail',
+    offsetReset: config.offsetReset ?? 'earliest',
+    log: config.log ?? silentLog,
+  }
+  if (resolved.heartbeatInterval >= resolved.sessionTimeout) {
+    throw invalid(
+      'heartbeatInterval',
+      `it must be less than sessionTimeout (${resolved.sessionTimeout} ms), not ${resolved.heartbeatInterval}`,
+    )
+  }
+  return Object.freeze(resolved)
+}
