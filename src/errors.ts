@@ -127,7 +127,7 @@ const errorTable = {
       `Offset ${text(c['offset'])} of ${text(c['topic'])}-${text(c['partition'])} is not in the log${detail(c)}.`,
   ),
   CLIENT_CLOSED: row(503, 'final', (c) => `The ${text(c['what'])} is closed.`),
-  ABORTED: row(503, 'final', (c) => `${text(c['what'])} was aborted.`),
+  ABORTED: row(503, 'final', (c) => `The wait for ${text(c['what'])} was aborted.`),
 
   // Tasks
   SOURCE_TOPIC_MISSING: row(
