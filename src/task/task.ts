@@ -1,0 +1,62 @@
+import type { TaskId } from '../processor/record-metadata.ts'
+import type { OffsetReset } from '../topology/node.ts'
+
+/**
+ * Where a task stands in its life (org.apache.kafka.streams.processor.internals.Task.State):
+ *
+ *     created → restoring → running → suspended → closed
+ */
+export type TaskState = 'created' | 'restoring' | 'running' | 'suspended' | 'closed'
+
+/** A partition that a task reads. */
+export interface TaskInput {
+  readonly topic: string
+  readonly partition: number
+  /** What the topology says; undefined: the default of the configuration. */
+  readonly offsetReset: OffsetReset | undefined
+}
+
+/** How far the group has come in one partition: what a commit writes, and what a start reads. */
+export interface CommittedOffset {
+  readonly topic: string
+  readonly partition: number
+  /** The next offset to process. */
+  readonly offset: number
+  /** Kafka Streams' metadata string: it carries the partition time. Empty when there is none. */
+  readonly metadata: string
+}
+
+/** The changelog partition of one store of a task. */
+export interface TaskChangelog {
+  readonly store: string
+  readonly topic: string
+  readonly partition: number
+  /** The next offset to restore: everything before is in the store. */
+  readonly position: number
+}
+
+/**
+ * What a worker holds for a task id, whatever its role: it can be restored from changelogs, written
+ * behind and closed. An active task is a StreamTask.
+ */
+export interface Task {
+  readonly id: TaskId
+  readonly role: 'active'
+  readonly state: TaskState
+  /** One for each store with a changelog. */
+  readonly changelogs: readonly TaskChangelog[]
+  /**
+   * Applies fetched record batches of a changelog: what lies before its position or at `endOffset`
+   * and beyond is passed over. Returns how many records were applied; the position moves past
+   * everything that was read, transaction markers and compacted offsets included.
+   */
+  restore(changelog: TaskChangelog, records: Buffer, endOffset: number): number
+  /** Writes a slice of committed state to the engines; true while there is more. */
+  writeBehind(): boolean
+  /** Bytes in the caches and in the write-behind buffers. */
+  memoryBytes(): number
+  /** Bytes that are not in the engines yet. */
+  dirtyBytes(): number
+  /** Frees everything. Clean: what was committed is in the engines. Idempotent. */
+  close(options: { clean: boolean }): void
+}
