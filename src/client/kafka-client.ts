@@ -1,0 +1,158 @@
+import type { ConnectionOptions } from 'node:tls'
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { Random } from '../base/random.ts'
+import type { Transport } from '../base/transport.ts'
+import type { Api } from '../protocol/schema.ts'
+import type { TopicMetadata, TopicPartition } from './topic-metadata.ts'
+
+/** What a {@link KafkaClient} needs; `brokers` and the ports must be given. */
+export interface KafkaClientOptions {
+  /** `host:port` of some brokers, tried in turn until one tells the rest. */
+  brokers: readonly string[]
+  clock: Clock
+  random: Random
+  transport: Transport
+  log: Log
+  /** Names this client in the broker's logs and quotas. Default `millpond`. */
+  clientId?: string
+  /** How long one request may take on its connection. Default 30 s. */
+  requestTimeoutMs?: number
+  /** How long a connection may take to be made, TLS included. Default 10 s. */
+  connectTimeoutMs?: number
+  /** How long `request` goes on trying. Default 60 s. */
+  deadlineMs?: number
+  /** First wait before a broker is tried again; doubles, with jitter. Default 50 ms. */
+  reconnectBackoffMs?: number
+  /** Default 1 s. */
+  reconnectBackoffMaxMs?: number
+  /** First wait before a request is tried again; doubles, with jitter. Default 100 ms. */
+  retryBackoffMs?: number
+  /** Default 1 s. */
+  retryBackoffMaxMs?: number
+  /** Metadata older than this is refreshed in the background. Default 5 minutes. */
+  metadataMaxAgeMs?: number
+  /** Given: TLS with these options of node:tls. */
+  tls?: ConnectionOptions
+}
+
+/**
+ * Requests of one purpose share a connection to a broker, and a broker answers one connection in
+ * order. What may be held back (long polls, joins) therefore has a purpose of its own:
+ * {@link KafkaClient.uniquePurpose}.
+ */
+export type ConnectionPurpose =
+  | 'control'
+  | 'produce'
+  | 'coordinator'
+  | `fetch:${string}`
+  | `group:${number}`
+
+/** Which broker is asked. */
+export type RequestTarget =
+  | 'any'
+  | 'controller'
+  | { readonly node: number }
+  | { readonly leaderOf: TopicPartition }
+  | { readonly coordinatorOf: string }
+
+/** How a request is made; all optional. */
+export interface RequestOptions<Response> {
+  /** Default `control`; `coordinator` when one is asked. */
+  purpose?: ConnectionPurpose
+  /** How long one try may take. Default `requestTimeoutMs` of the client. */
+  timeoutMs?: number
+  /** How long all tries may take together. Default `deadlineMs` of the client. */
+  deadlineMs?: number
+  /**
+   * `none`: one try on whatever answers; its failure is the result. `retriable` (default): again
+   * after a wait, at another broker if need be, while the failure can pass.
+   */
+  retry?: 'none' | 'retriable'
+  /**
+   * The Kafka error code of a response that decides about another try; 0: none. Default: its
+   * `errorCode`, when it has one. The response is returned when its error cannot pass.
+   */
+  errorCodeOf?: (response: Response) => number
+  /** What the request is about, for errors. */
+  subject?: string
+  /** The highest version to be used. Default: the highest that both sides know. */
+  versionMax?: number
+  signal?: AbortSignal
+}
+
+/** How topic metadata is asked for; all optional. */
+export interface TopicMetadataOptions {
+  /** True: asks the cluster even when the cache knows. Default false. */
+  fresh?: boolean
+  /** Default: `deadlineMs` of the client. */
+  timeoutMs?: number
+  signal?: AbortSignal
+}
+
+/**
+ * A connection to a Kafka cluster: finds brokers, leaders and coordinators, keeps connections, tries
+ * again. Fetcher, Producer, Admin and GroupCoordinator work through it and may share one.
+ *
+ * @example
+ * await using client = new KafkaClient({
+ *   brokers: ['localhost:9092'], clock: systemClock, random: systemRandom,
+ *   transport: systemTransport, log: silentLog })
+ * const topics = await client.topicMetadata(['orders'])
+ */
+export class KafkaClient implements AsyncDisposable {
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+
+  constructor(options: KafkaClientOptions) {
+    this.clock = options.clock
+    this.random = options.random
+    this.log = options.log
+  }
+
+  /**
+   * What the cluster says about these topics, from the cache when it knows all of them. A topic that
+   * does not exist is absent. All topics asked for once are kept fresh from then on.
+   */
+  topicMetadata(
+    _topics: readonly string[],
+    _options: TopicMetadataOptions = {},
+  ): Promise<ReadonlyMap<string, TopicMetadata>> {
+    throw new Error('to come')
+  }
+
+  /** Partitions of a topic as the cache knows it; undefined: not known (yet). Never waits. */
+  partitionCount(_topic: string): number | undefined {
+    throw new Error('to come')
+  }
+
+  /**
+   * Sends a request to the broker that it concerns and returns the answer. Rejects with
+   * `BROKER_UNREACHABLE`, `CONNECTION_CLOSED`, `REQUEST_TIMEOUT`, `KAFKA_ERROR` (an error that could
+   * pass, but did not until the deadline), `PROTOCOL_UNSUPPORTED_VERSION`, `ABORTED`,
+   * `CLIENT_CLOSED`.
+   */
+  request<In, Response>(
+    _api: Api<In, unknown, unknown, Response>,
+    _body: In,
+    _target: RequestTarget,
+    _options: RequestOptions<Response> = {},
+  ): Promise<Response> {
+    throw new Error('to come')
+  }
+
+  /** A purpose that nobody else has, for connections on which requests may be held. */
+  uniquePurpose<Kind extends 'fetch' | 'group'>(_kind: Kind): `${Kind}:${number}` {
+    throw new Error('to come')
+  }
+
+  /** Ends connections and timers; requests under way reject with `CLIENT_CLOSED`. Idempotent. */
+  close(): Promise<void> {
+    throw new Error('to come')
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}
