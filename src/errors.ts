@@ -170,6 +170,30 @@ const errorTable = {
     (c) => `Restoring the store ${text(c['store'])} of task ${text(c['task'])} failed${detail(c)}.`,
   ),
 
+  TASK_CORRUPTED: row(
+    503,
+    'retriable',
+    (c) =>
+      `The local state of task ${text(c['task'])} does not fit its changelog${detail(c)}. It is wiped and restored.`,
+  ),
+  ASSIGNMENT_FAILED: row(
+    500,
+    'final',
+    (c) => `The leader of the group could not assign the tasks${detail(c)}.`,
+  ),
+  GROUP_INSTANCE_FENCED: row(
+    500,
+    'final',
+    (c) =>
+      `Another instance of the application ${text(c['groupId'])} has started with the groupInstanceId ${text(c['instanceId'])}. Give each instance its own.`,
+  ),
+  STREAMS_STATE_INVALID: row(
+    500,
+    'final',
+    (c) =>
+      `${text(c['operation'])} is not possible while streams is ${text(c['state'])}${detail(c)}.`,
+  ),
+
   // State on disk
   STATE_DIRECTORY_LOCKED: row(
     500,
