@@ -67,7 +67,7 @@ export function decodeRequestHeader(
   const api = apis.get(apiKey)
   if (api === undefined)
     throw new StreamsError('PROTOCOL_UNSUPPORTED_VERSION', {
-      api: `The API with key ${apiKey}`,
+      api: `the API with key ${apiKey}`,
       version: apiVersion,
     })
   reader.field = 'correlationId'

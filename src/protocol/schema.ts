@@ -60,6 +60,12 @@ export class Message<In, Out> {
   }
 }
 
+/** What decoding a message gives, in every version the same. */
+export type OutputOfMessage<M> = M extends Message<infer _In, infer Out> ? Out : never
+
+/** What encoding a message takes: fields that have a default may be left out. */
+export type InputOfMessage<M> = M extends Message<infer In, infer _Out> ? In : never
+
 /** Defines a message that is not a request or response, for example the metadata of a group member. */
 export function defineMessage<const F extends Fields>(
   definition: MessageDefinition<F>,
