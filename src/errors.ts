@@ -190,8 +190,7 @@ const errorTable = {
   STREAMS_STATE_INVALID: row(
     500,
     'final',
-    (c) =>
-      `${text(c['operation'])} is not possible while streams is ${text(c['state'])}${detail(c)}.`,
+    (c) => `Streams is ${text(c['state'])}: ${text(c['operation'])} is not possible${detail(c)}.`,
   ),
 
   // State on disk
