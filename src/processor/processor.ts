@@ -46,12 +46,19 @@ export interface NodeContext {
    * a TimestampedKeyValueStore). Asserts that the node is connected.
    */
   store(name: string): unknown
-  /** Hears each change that leaves the store's cache; at most one listener a store. */
+  /**
+   * Asks for each change that leaves the store's cache; at most one listener a store. True: the
+   * store is cached, the node forwards only what the listener hears. False: it is not, the listener
+   * is never called and the node forwards each change at once. Java's setFlushListener.
+   *
+   * While the listener runs, timestamp and headers are those of the entry's last update, and
+   * forwards go to this node's children. It may run inside a `process` of this very node.
+   */
   onStoreFlush(
     name: string,
     listener: (key: unknown, newValue: unknown, oldValue: unknown, timestamp: number) => void,
     options: { sendOldValues: boolean },
-  ): void
+  ): boolean
   /** Calls back at intervals of stream time or wall-clock time. */
   schedule(
     intervalMs: number,
