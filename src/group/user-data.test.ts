@@ -123,7 +123,9 @@ test('bytes that only a newer release can read are refused with what to do', () 
   bytes.writeUInt8(2, 0)
   expect(decodeSubscription(bytes).nonce).toBe(7)
   bytes.writeUInt8(2, 1)
-  expect(() => decodeSubscription(bytes)).toThrow(/Version 2 of .* is not supported.*compatible releases/)
+  expect(() => decodeSubscription(bytes)).toThrow(
+    /Version 2 of .* is not supported.*compatible releases/,
+  )
 })
 
 test('a body that inflates to more than the bound is refused', () => {
