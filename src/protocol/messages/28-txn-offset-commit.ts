@@ -15,7 +15,7 @@ export const txnOffsetCommit = defineApi({
     groupId: string(),
     producerId: int64(),
     producerEpoch: int16(),
-    generationId: int32({ since: 3, default: -1 }),
+    generationIdOrMemberEpoch: int32({ since: 3, default: -1 }),
     memberId: string({ since: 3 }),
     groupInstanceId: string({ since: 3, nullable: 3, default: null }),
     topics: array({
