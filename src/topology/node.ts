@@ -25,7 +25,7 @@ export interface SourceNode {
   readonly key: Serde<unknown>
   readonly value: Serde<unknown>
   readonly timestamp?: TimestampExtractor
-  /** Default: earliest. */
+  /** Undefined: what the configuration says (default there: earliest). */
   readonly offsetReset?: OffsetReset
   /** A repartition topic: its full name is `<applicationId>-<topic>`. */
   readonly internal: boolean

@@ -2,7 +2,7 @@ import type { ProcessorNode, RepartitionTopic, SinkNode, SourceNode, StoreNode }
 
 /**
  * Nodes and stores that hang together: what one task runs on one partition number. Java's
- * subtopology; numbered as Java numbers them.
+ * subtopology; numbered as Java numbers them. Nodes are in an order in which parents come first.
  */
 export interface Subtopology {
   readonly id: number
@@ -20,6 +20,67 @@ export interface Subtopology {
  */
 export interface Topology {
   readonly subtopologies: readonly Subtopology[]
+  /**
+   * Topics that must have equally many partitions because a step reads them side by side; names
+   * without prefix. Steps that read one topic alone are not listed.
+   */
+  readonly copartitionGroups: readonly (readonly string[])[]
   /** The text that Java's `Topology#describe()` prints. */
   describe(): string
+}
+
+/** The full name of a topic that the engine owns: `<applicationId>-<name>`. */
+export function internalTopicName(applicationId: string, name: string): string {
+  return `${applicationId}-${name}`
+}
+
+/** The topic from which a store is restored; undefined when the store writes no changelog. */
+export function changelogTopic(applicationId: string, store: StoreNode): string | undefined {
+  if (store.sourceTopic !== undefined) return store.sourceTopic
+  const { changelog, name } = store.descriptor
+  return changelog === false ? undefined : internalTopicName(applicationId, `${name}-changelog`)
+}
+
+/** Full names of the topics that a source node reads. */
+export function topicsOfSource(applicationId: string, source: SourceNode): readonly string[] {
+  if (!source.internal) return source.topics
+  return source.topics.map((topic) => internalTopicName(applicationId, topic))
+}
+
+/** Full name of the topic that a sink node writes. */
+export function topicOfSink(applicationId: string, sink: SinkNode): string {
+  return sink.internal ? internalTopicName(applicationId, sink.topic) : sink.topic
+}
+
+/** Full names of all topics that a sub-topology reads. */
+export function sourceTopics(applicationId: string, subtopology: Subtopology): string[] {
+  return subtopology.sources.flatMap((source) => topicsOfSource(applicationId, source))
+}
+
+/** A store by name, with the sub-topology whose tasks hold it; undefined: there is no such store. */
+export function findStore(
+  topology: Topology,
+  name: string,
+): { subtopology: Subtopology; store: StoreNode } | undefined {
+  for (const subtopology of topology.subtopologies) {
+    const store = subtopology.stores.find(({ descriptor }) => descriptor.name === name)
+    if (store !== undefined) return { subtopology, store }
+  }
+  return undefined
+}
+
+/**
+ * How many tasks a sub-topology has: the partitions of the widest topic that it reads.
+ * `partitionCounts` has every topic that it reads, repartition topics included, by full name.
+ */
+export function taskCount(
+  applicationId: string,
+  subtopology: Subtopology,
+  partitionCounts: ReadonlyMap<string, number>,
+): number {
+  let count = 0
+  for (const topic of sourceTopics(applicationId, subtopology)) {
+    count = Math.max(count, partitionCounts.get(topic) ?? 0)
+  }
+  return count
 }

@@ -1,0 +1,95 @@
+import { JavaTreeSet, copiedHashSetOrder, hashSetOrder } from './java-order.ts'
+import type { TopologyNode } from './node.ts'
+import type { Subtopology } from './topology.ts'
+
+/** A node while a sub-topology is described. Java's InternalTopologyBuilder.AbstractNode. */
+interface Described {
+  readonly node: TopologyNode
+  /** Steps below it, itself included; a step that is reached on two ways counts twice. */
+  size: number
+  readonly predecessors: JavaTreeSet<Described>
+  readonly successors: JavaTreeSet<Described>
+}
+
+/**
+ * The text of Java's TopologyDescription#toString, byte for byte. `order` has the names of all nodes
+ * in the order in which they were added.
+ */
+export function describeTopology(
+  subtopologies: readonly Subtopology[],
+  order: readonly string[],
+): string {
+  const texts = subtopologies.map((subtopology) => describeSubtopology(subtopology, order))
+  return `Topologies:\n ${texts.join('')}`
+}
+
+function describeSubtopology(subtopology: Subtopology, order: readonly string[]): string {
+  const nodes = arrange(subtopology, order)
+  const texts = nodes.map((described) => `    ${describeNode(described)}\n`)
+  return `  Sub-topology: ${subtopology.id}\n${texts.join('')}\n`
+}
+
+/** Larger sub-trees first, then by name. */
+function compare(left: Described, right: Described): number {
+  if (left === right) return 0
+  if (left.size !== right.size) return right.size - left.size
+  return left.node.name < right.node.name ? -1 : 1
+}
+
+/**
+ * Connects the nodes in the order of Java's hash map. That order is visible: parents and children
+ * are kept in sorted sets whose elements go on growing, so a set may not end up sorted.
+ */
+function arrange(
+  { sources, processors, sinks }: Subtopology,
+  order: readonly string[],
+): Described[] {
+  const byName = new Map<string, Described>()
+  for (const node of [...sources, ...processors, ...sinks]) {
+    byName.set(node.name, {
+      node,
+      size: 1,
+      predecessors: new JavaTreeSet(compare),
+      successors: new JavaTreeSet(compare),
+    })
+  }
+  for (const name of hashSetOrder(order.filter((name) => byName.has(name)))) {
+    const described = byName.get(name)
+    if (described === undefined || described.node.kind === 'source') continue
+    for (const parentName of described.node.parents) {
+      const parent = byName.get(parentName)
+      if (parent === undefined) continue
+      described.predecessors.add(parent)
+      parent.successors.add(described)
+      grow(parent, described.size)
+    }
+  }
+  return [...byName.values()].sort(compare)
+}
+
+function grow(described: Described, size: number): void {
+  described.size += size
+  for (const predecessor of described.predecessors.items()) grow(predecessor, size)
+}
+
+function describeNode({ node, predecessors, successors }: Described): string {
+  const out = `\n      --> ${names(successors)}`
+  const inward = `\n      <-- ${names(predecessors)}`
+  switch (node.kind) {
+    case 'source':
+      return `Source: ${node.name} (topics: [${copiedHashSetOrder(node.topics).join(', ')}])${out}`
+    case 'processor': {
+      const stores = copiedHashSetOrder(hashSetOrder(node.stores))
+      return `Processor: ${node.name} (stores: [${stores.join(', ')}])${out}${inward}`
+    }
+    case 'sink':
+      return `Sink: ${node.name} (topic: ${node.topic})${inward}`
+    default:
+      throw new TypeError(node satisfies never)
+  }
+}
+
+function names(nodes: JavaTreeSet<Described>): string {
+  const items = nodes.items()
+  return items.length === 0 ? 'none' : items.map(({ node }) => node.name).join(', ')
+}

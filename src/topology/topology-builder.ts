@@ -1,0 +1,247 @@
+import { StreamsError } from '../errors.ts'
+import type { NodeSupplier } from '../processor/processor.ts'
+import type { Serde } from '../serde/serde.ts'
+import { describeTopology } from './describe.ts'
+import type {
+  OffsetReset,
+  ProcessorNode,
+  RepartitionTopic,
+  SinkNode,
+  SourceNode,
+  StoreNode,
+  StreamPartitioner,
+  TimestampExtractor,
+  TopologyNode,
+} from './node.ts'
+import { QuickUnion } from './quick-union.ts'
+import type { Subtopology, Topology } from './topology.ts'
+
+/** What a source node reads and how. */
+export interface SourceOptions {
+  readonly topics: readonly string[]
+  readonly key: Serde<unknown>
+  readonly value: Serde<unknown>
+  readonly timestamp?: TimestampExtractor
+  readonly offsetReset?: OffsetReset
+}
+
+/** What a sink node writes and how. */
+export interface SinkOptions {
+  readonly topic: string
+  readonly key: Serde<unknown>
+  readonly value: Serde<unknown>
+  readonly partitioner?: StreamPartitioner
+}
+
+const invalid = (detail: string): StreamsError => new StreamsError('TOPOLOGY_INVALID', { detail })
+
+/**
+ * Gathers nodes and stores and cuts them into sub-topologies. Java's InternalTopologyBuilder: what
+ * it refuses is refused here, and the numbers of sub-topologies are the same.
+ */
+export class TopologyBuilder {
+  /** In the order of insertion, which is topological: a parent must be there before its children. */
+  readonly #nodes = new Map<string, TopologyNode>()
+  readonly #stores = new Map<string, StoreNode>()
+  /** Names of processors by the store that they use. */
+  readonly #storeUsers = new Map<string, Set<string>>()
+  readonly #storesOfProcessor = new Map<string, Set<string>>()
+  readonly #internalTopics = new Map<string, RepartitionTopic>()
+  /** Topic names that a source reads already. */
+  readonly #sourceTopics = new Set<string>()
+  readonly #copartitionGroups: string[][] = []
+  readonly #groups = new QuickUnion()
+
+  /** Adds a node that reads topics. */
+  addSource(name: string, options: SourceOptions): this {
+    const { topics, key, value, timestamp, offsetReset } = options
+    this.#assertNew(name)
+    if (topics.length === 0) throw invalid(`the source ${name} must have at least one topic`)
+    for (const topic of topics) {
+      if (this.#sourceTopics.has(topic)) {
+        throw invalid(`the topic ${topic} is already read by another source than ${name}`)
+      }
+    }
+    for (const topic of topics) this.#sourceTopics.add(topic)
+    const base = { kind: 'source', name, topics, key, value, internal: false } as const
+    this.#nodes.set(name, {
+      ...base,
+      ...(timestamp !== undefined && { timestamp }),
+      ...(offsetReset !== undefined && { offsetReset }),
+    })
+    this.#groups.add(name)
+    return this
+  }
+
+  /** Adds a node that runs code on what its parents forward. */
+  addProcessor(name: string, supplier: NodeSupplier, parents: readonly string[]): this {
+    this.#assertNew(name)
+    this.#assertParents(name, parents)
+    this.#nodes.set(name, { kind: 'processor', name, parents, stores: [], supplier })
+    this.#join(name, parents)
+    return this
+  }
+
+  /** Adds a node that writes a topic. */
+  addSink(name: string, options: SinkOptions, parents: readonly string[]): this {
+    const { topic, key, value, partitioner } = options
+    this.#assertNew(name)
+    this.#assertParents(name, parents)
+    const base = { kind: 'sink', name, parents, topic, key, value, internal: false } as const
+    this.#nodes.set(name, { ...base, ...(partitioner !== undefined && { partitioner }) })
+    this.#join(name, parents)
+    return this
+  }
+
+  /** Adds a store and connects it to processors. The same store may be added again. */
+  addStore(store: StoreNode, processors: readonly string[]): this {
+    const { name } = store.descriptor
+    const known = this.#stores.get(name)
+    if (known !== undefined && known !== store) {
+      throw invalid(`there are two stores with the name ${name}`)
+    }
+    this.#stores.set(name, store)
+    for (const processor of processors) this.#connect(processor, name)
+    return this
+  }
+
+  /** Lets a processor use stores that were added. */
+  connectProcessorAndStores(processor: string, stores: readonly string[]): this {
+    if (stores.length === 0) throw invalid(`no store was named to connect to ${processor}`)
+    for (const store of stores) this.#connect(processor, store)
+    return this
+  }
+
+  /** Declares a topic that the engine creates: sources and sinks of that name get the prefix. */
+  addInternalTopic(topic: RepartitionTopic): this {
+    const known = this.#internalTopics.get(topic.name)?.partitionCount
+    const asked = topic.partitionCount
+    if (known !== undefined && asked !== undefined && known !== asked) {
+      throw invalid(
+        `the topic ${topic.name} is asked for with ${known} and with ${asked} partitions`,
+      )
+    }
+    if (known === undefined || asked !== undefined) this.#internalTopics.set(topic.name, topic)
+    return this
+  }
+
+  /** Demands equally many partitions of all topics that these source nodes read. */
+  copartitionSources(sources: readonly string[]): this {
+    this.#copartitionGroups.push([...sources])
+    return this
+  }
+
+  /** The finished topology. The builder can be used further; what was built does not change. */
+  build(): Topology {
+    const subtopologies = Object.freeze(this.#cut())
+    const order = [...this.#nodes.keys()]
+    const copartitionGroups = Object.freeze(
+      this.#copartitionGroups.map((names) => this.#topicsOf(names)),
+    )
+    return Object.freeze({
+      subtopologies,
+      copartitionGroups,
+      describe: () => describeTopology(subtopologies, order),
+    })
+  }
+
+  #assertNew(name: string): void {
+    if (name === '') throw invalid('the name of a step must not be empty')
+    if (this.#nodes.has(name)) throw invalid(`there are two steps with the name ${name}`)
+  }
+
+  #assertParents(name: string, parents: readonly string[]): void {
+    if (parents.length === 0) throw invalid(`the step ${name} must have at least one parent`)
+    for (const parent of parents) {
+      if (parent === name) throw invalid(`the step ${name} cannot be its own parent`)
+      const node = this.#nodes.get(parent)
+      if (node === undefined) throw invalid(`the parent ${parent} of ${name} is not added yet`)
+      if (node.kind === 'sink') throw invalid(`the sink ${parent} cannot be the parent of ${name}`)
+    }
+  }
+
+  #join(name: string, parents: readonly string[]): void {
+    this.#groups.add(name)
+    for (const parent of parents) this.#groups.unite(name, parent)
+  }
+
+  #connect(processor: string, store: string): void {
+    if (!this.#stores.has(store)) throw invalid(`the store ${store} is not added yet`)
+    const node = this.#nodes.get(processor)
+    if (node === undefined) throw invalid(`the step ${processor} is not added yet`)
+    if (node.kind !== 'processor') {
+      throw invalid(`the store ${store} cannot be connected to the ${node.kind} ${processor}`)
+    }
+    // All users of a store must be in one task: it is theirs alone.
+    const users = this.#storeUsers.get(store) ?? new Set<string>()
+    const [user] = users
+    if (user !== undefined) this.#groups.unite(user, processor)
+    users.add(processor)
+    this.#storeUsers.set(store, users)
+    const stores = this.#storesOfProcessor.get(processor) ?? new Set<string>()
+    this.#storesOfProcessor.set(processor, stores.add(store))
+  }
+
+  #topicsOf(sources: readonly string[]): readonly string[] {
+    const topics = new Set<string>()
+    for (const name of sources) {
+      const node = this.#nodes.get(name)
+      if (node?.kind !== 'source') throw invalid(`the source ${name} is not added yet`)
+      for (const topic of node.topics) topics.add(topic)
+    }
+    return Object.freeze([...topics])
+  }
+
+  #cut(): Subtopology[] {
+    const namesByRoot = new Map<string, string[]>()
+    for (const name of this.#nodes.keys()) {
+      const root = this.#groups.root(name)
+      const names = namesByRoot.get(root)
+      if (names === undefined) namesByRoot.set(root, [name])
+      else names.push(name)
+    }
+    return [...namesByRoot.values()].map((names, id) => this.#subtopology(id, names))
+  }
+
+  #subtopology(id: number, names: readonly string[]): Subtopology {
+    const sources: SourceNode[] = []
+    const processors: ProcessorNode[] = []
+    const sinks: SinkNode[] = []
+    const storeNames = new Set<string>()
+    for (const name of names) {
+      const node = this.#nodes.get(name)
+      switch (node?.kind) {
+        case 'source':
+          sources.push(Object.freeze({ ...node, internal: this.#isInternal(node) }))
+          break
+        case 'processor': {
+          const stores = [...(this.#storesOfProcessor.get(name) ?? [])]
+          for (const store of stores) storeNames.add(store)
+          processors.push(Object.freeze({ ...node, stores }))
+          break
+        }
+        case 'sink':
+          sinks.push(Object.freeze({ ...node, internal: this.#internalTopics.has(node.topic) }))
+          break
+        default:
+          node satisfies undefined
+      }
+    }
+    const stores = [...this.#stores.values()].filter((store) =>
+      storeNames.has(store.descriptor.name),
+    )
+    const read = new Set(sources.flatMap((source) => source.topics))
+    const repartitionSources = [...this.#internalTopics.values()].filter((topic) =>
+      read.has(topic.name),
+    )
+    return Object.freeze({ id, sources, processors, sinks, stores, repartitionSources })
+  }
+
+  #isInternal(source: SourceNode): boolean {
+    const internal = source.topics.filter((topic) => this.#internalTopics.has(topic))
+    if (internal.length !== 0 && internal.length !== source.topics.length) {
+      throw invalid(`the source ${source.name} reads internal topics beside others`)
+    }
+    return internal.length !== 0
+  }
+}
