@@ -234,7 +234,11 @@ export class TopologyBuilder {
     const repartitionSources = [...this.#internalTopics.values()].filter((topic) =>
       read.has(topic.name),
     )
-    return Object.freeze({ id, sources, processors, sinks, stores, repartitionSources })
+    const order = new Map(names.map((name, index) => [name, index]))
+    const nodes = [...sources, ...processors, ...sinks].sort(
+      (a, b) => Number(order.get(a.name)) - Number(order.get(b.name)),
+    )
+    return Object.freeze({ id, nodes, sources, processors, sinks, stores, repartitionSources })
   }
 
   #isInternal(source: SourceNode): boolean {

@@ -1,4 +1,11 @@
-import type { ProcessorNode, RepartitionTopic, SinkNode, SourceNode, StoreNode } from './node.ts'
+import type {
+  ProcessorNode,
+  RepartitionTopic,
+  SinkNode,
+  SourceNode,
+  StoreNode,
+  TopologyNode,
+} from './node.ts'
 
 /**
  * Nodes and stores that hang together: what one task runs on one partition number. Java's
@@ -6,6 +13,11 @@ import type { ProcessorNode, RepartitionTopic, SinkNode, SourceNode, StoreNode }
  */
 export interface Subtopology {
   readonly id: number
+  /**
+   * All nodes in the order of their insertion: a parent forwards to its children in this order, so it
+   * decides the order of what they write.
+   */
+  readonly nodes: readonly TopologyNode[]
   readonly sources: readonly SourceNode[]
   readonly processors: readonly ProcessorNode[]
   readonly sinks: readonly SinkNode[]
