@@ -1,3 +1,4 @@
+import { assert } from '../base/assert.ts'
 import { StreamsError } from '../errors.ts'
 import type { NodeSupplier } from '../processor/processor.ts'
 import type { Serde } from '../serde/serde.ts'
@@ -210,7 +211,8 @@ export class TopologyBuilder {
     const storeNames = new Set<string>()
     for (const name of names) {
       const node = this.#nodes.get(name)
-      switch (node?.kind) {
+      assert(node !== undefined, 'a group holds only nodes that were added')
+      switch (node.kind) {
         case 'source':
           sources.push(Object.freeze({ ...node, internal: this.#isInternal(node) }))
           break
@@ -224,7 +226,7 @@ export class TopologyBuilder {
           sinks.push(Object.freeze({ ...node, internal: this.#internalTopics.has(node.topic) }))
           break
         default:
-          node satisfies undefined
+          node satisfies never
       }
     }
     const stores = [...this.#stores.values()].filter((store) =>

@@ -1,0 +1,172 @@
+import { assert } from '../base/assert.ts'
+import { StreamsError } from '../errors.ts'
+import type { StoreNode } from './node.ts'
+import {
+  changelogTopic,
+  internalTopicName,
+  sourceTopics,
+  taskCount,
+  topicOfSink,
+  type Subtopology,
+  type Topology,
+} from './topology.ts'
+
+/** A topic that the engine creates before a topology can run. */
+export interface InternalTopic {
+  /** The full name, with the application's prefix. */
+  readonly name: string
+  readonly kind: 'repartition' | 'changelog'
+  /** The sub-topology that reads it, or whose store it keeps. */
+  readonly subtopology: number
+  /** The store that a changelog keeps. */
+  readonly store?: string
+  readonly partitionCount: number
+  /** Topic configs by Kafka's names. */
+  readonly configs: Readonly<Record<string, string>>
+}
+
+const createTime = { 'message.timestamp.type': 'CreateTime' }
+/** Java's RepartitionTopicConfig: kept until the engine deletes what it has processed. */
+const repartitionConfigs = {
+  'cleanup.policy': 'delete',
+  'segment.bytes': String(50 * 1024 * 1024),
+  'retention.ms': '-1',
+}
+/** Java's UnwindowedUnversionedChangelogTopicConfig. */
+const changelogConfigs = { 'cleanup.policy': 'compact' }
+
+/**
+ * The repartition and changelog topics that a topology needs, with Java's names, partition counts
+ * and configs. Java's RepartitionTopics, CopartitionedTopicsEnforcer and InternalTopicConfig.
+ *
+ * @param partitionCounts partitions of each topic that the user's sources read, by name.
+ * @param topicConfigs configs for all internal topics; those of a store win over them.
+ * @throws StreamsError `SOURCE_TOPIC_MISSING` when a count is missing, `TOPOLOGY_INVALID` when topics
+ *   that are read side by side have different counts.
+ */
+export function internalTopics(
+  topology: Topology,
+  applicationId: string,
+  partitionCounts: ReadonlyMap<string, number>,
+  topicConfigs: Readonly<Record<string, string>> = {},
+): InternalTopic[] {
+  const counts = allPartitionCounts(topology, applicationId, partitionCounts)
+  const topics = new Map<string, InternalTopic>()
+  for (const subtopology of topology.subtopologies) {
+    for (const { name: shortName } of subtopology.repartitionSources) {
+      const name = internalTopicName(applicationId, shortName)
+      const partitionCount = counts.get(name)
+      assert(partitionCount !== undefined, 'every repartition topic has a partition count')
+      const configs = { ...createTime, ...repartitionConfigs, ...topicConfigs }
+      const topic = { name, subtopology: subtopology.id, partitionCount, configs }
+      topics.set(name, { kind: 'repartition', ...topic })
+    }
+    const partitionCount = taskCount(applicationId, subtopology, counts)
+    for (const store of subtopology.stores) {
+      const name = changelogTopic(applicationId, store)
+      if (name === undefined || store.sourceTopic !== undefined) continue
+      const configs = { ...createTime, ...changelogConfigs, ...topicConfigs, ...ownConfigs(store) }
+      const topic = { name, subtopology: subtopology.id, partitionCount, configs }
+      topics.set(name, { kind: 'changelog', store: store.descriptor.name, ...topic })
+    }
+  }
+  return [...topics.values()]
+}
+
+/**
+ * Partitions of every topic that the topology reads, by full name: the given ones, and those of
+ * the repartition topics, which follow from the sources above them. Errors as {@link internalTopics}.
+ */
+export function allPartitionCounts(
+  topology: Topology,
+  applicationId: string,
+  partitionCounts: ReadonlyMap<string, number>,
+): Map<string, number> {
+  const counts = new Map<string, number>()
+  /** Repartition topics without a count yet, with the sub-topologies that write them. */
+  const open = new Map<string, readonly Subtopology[]>()
+  for (const subtopology of topology.subtopologies) {
+    for (const { topics, internal } of subtopology.sources) {
+      if (internal) continue
+      for (const topic of topics) counts.set(topic, existingCount(partitionCounts, topic))
+    }
+    for (const { name: shortName, partitionCount } of subtopology.repartitionSources) {
+      const name = internalTopicName(applicationId, shortName)
+      if (partitionCount !== undefined) counts.set(name, partitionCount)
+      else open.set(name, writersOf(topology, applicationId, name))
+    }
+  }
+  settle(applicationId, open, counts)
+  for (const group of topology.copartitionGroups) {
+    alignGroup(topology, applicationId, group, counts)
+  }
+  return counts
+}
+
+function existingCount(partitionCounts: ReadonlyMap<string, number>, topic: string): number {
+  const count = partitionCounts.get(topic)
+  if (count === undefined) throw new StreamsError('SOURCE_TOPIC_MISSING', { topic })
+  return count
+}
+
+function writersOf(topology: Topology, applicationId: string, topic: string): Subtopology[] {
+  return topology.subtopologies.filter(({ sinks }) =>
+    sinks.some((sink) => topicOfSink(applicationId, sink) === topic),
+  )
+}
+
+/** Gives each open topic as many partitions as the widest topic that its writers read. */
+function settle(
+  applicationId: string,
+  open: Map<string, readonly Subtopology[]>,
+  counts: Map<string, number>,
+): void {
+  while (open.size > 0) {
+    const before = open.size
+    for (const [topic, writers] of open) {
+      const upstream = writers.flatMap((writer) => sourceTopics(applicationId, writer))
+      if (upstream.some((name) => open.has(name))) continue
+      counts.set(topic, Math.max(...upstream.map((name) => counts.get(name) ?? 0)))
+      open.delete(topic)
+    }
+    if (open.size === before) {
+      const detail = `the partition counts of ${[...open.keys()].join(', ')} depend on each other`
+      throw new StreamsError('TOPOLOGY_INVALID', { detail })
+    }
+  }
+}
+
+/** Java's CopartitionedTopicsEnforcer: repartition topics follow the topics that they join. */
+function alignGroup(
+  topology: Topology,
+  applicationId: string,
+  group: readonly string[],
+  counts: Map<string, number>,
+): void {
+  const repartition = new Map(
+    topology.subtopologies.flatMap(({ repartitionSources }) =>
+      repartitionSources.map((topic) => [topic.name, topic] as const),
+    ),
+  )
+  const fixed: string[] = []
+  const flexible: string[] = []
+  for (const name of group) {
+    const topic = repartition.get(name)
+    const fullName = topic === undefined ? name : internalTopicName(applicationId, name)
+    if (topic !== undefined && topic.partitionCount === undefined) flexible.push(fullName)
+    else fixed.push(fullName)
+  }
+  const expected = new Set(fixed.map((name) => counts.get(name)))
+  if (expected.size > 1) {
+    const list = fixed.map((name) => `${name}: ${counts.get(name)}`).join(', ')
+    const detail = `topics that are read together must have equally many partitions (${list})`
+    throw new StreamsError('TOPOLOGY_INVALID', { detail })
+  }
+  const [agreed] = expected
+  const count = agreed ?? Math.max(...flexible.map((name) => counts.get(name) ?? 0))
+  for (const name of flexible) counts.set(name, count)
+}
+
+function ownConfigs({ descriptor }: StoreNode): Readonly<Record<string, string>> {
+  return typeof descriptor.changelog === 'object' ? descriptor.changelog : {}
+}
