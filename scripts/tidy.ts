@@ -72,17 +72,20 @@ function areaOf(path: string): string {
   return relative(source, path).split('/')[0] ?? ''
 }
 
-function importsOf(text: string): string[] {
+function importsOf(text: string): { target: string; typeOnly: boolean }[] {
   const pattern =
-    /^(?:import|export)\b[^'"]*?\bfrom\s+'([^']+)'|^import\s+'([^']+)'|\bimport\('([^']+)'\)/gm
-  return [...text.matchAll(pattern)].map((match) => match[1] ?? match[2] ?? match[3] ?? '')
+    /^(?:import|export)\s+(type\s)?[^'"]*?\bfrom\s+'([^']+)'|^import\s+'([^']+)'|\bimport\('([^']+)'\)/gm
+  return [...text.matchAll(pattern)].map((match) => ({
+    target: match[2] ?? match[3] ?? match[4] ?? '',
+    typeOnly: match[1] !== undefined,
+  }))
 }
 
-function checkImport(file: string, target: string): void {
+function checkImport(file: string, target: string, typeOnly: boolean): void {
   const place = relative(root, file)
   const area = areaOf(file)
   if (!target.startsWith('.')) {
-    if (worldModules.has(target) && area !== 'base' && area !== 'cli') {
+    if (!typeOnly && worldModules.has(target) && area !== 'base' && area !== 'cli') {
       breaches.push(`${place}: imports ${target}; use a port of src/base/`)
     }
     return
@@ -124,13 +127,13 @@ for (const file of filesBelow(source)) {
   const name = file.slice(file.lastIndexOf('/') + 1)
   const place = relative(root, file)
   if (vagueNames.has(name)) breaches.push(`${place}: a file is named after the noun it exports`)
-  if (!/^(?:\d+-)?[a-z0-9]+(?:-[a-z0-9]+)*(?:\.test)?\.ts$/.test(name)) {
+  if (!/^(?:\d+-)?[a-z0-9]+(?:-[a-z0-9]+)*(?:\.[a-z0-9-]+)?(?:\.test)?\.ts$/.test(name)) {
     breaches.push(`${place}: file names are kebab-case`)
   }
   if (name.endsWith('.test.ts')) continue
   moduleCount += 1
   const text = readFileSync(file, 'utf8')
-  for (const target of importsOf(text)) checkImport(file, target)
+  for (const { target, typeOnly } of importsOf(text)) checkImport(file, target, typeOnly)
   if (areaOf(file) !== 'base' && areaOf(file) !== 'cli') {
     text.split('\n').forEach((line, index) => {
       if (worldGlobals.test(line) && !/^\s*(?:\*|\/\/)/.test(line)) {
