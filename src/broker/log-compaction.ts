@@ -1,0 +1,266 @@
+/**
+ * Compaction (org.apache.kafka.storage.internals.log.LogCleaner): of all records with one key, the
+ * last stays. Offsets and order never change, and the active segment is never touched.
+ *
+ *     | clean: cleaned before  | dirty: new since then  | active |
+ *                              |-- keys and their last offsets are collected from here
+ *     |-- everything here is written anew without what these make obsolete
+ *
+ * A tombstone stays for `delete.retention.ms` after its first cleaning, then goes too.
+ */
+import type { Disk } from '../base/disk.ts'
+import { isStreamsError } from '../errors.ts'
+import { batchPosition, readInt64 } from '../protocol/record-batch-layout.ts'
+import { RecordBatchReader } from '../protocol/record-batch.ts'
+import { RecordBatchBuilder } from '../protocol/record-builder.ts'
+import type { BatchScanner } from './batch-scanner.ts'
+import { LogSegment } from './log-segment.ts'
+import type { PartitionLog } from './partition-log.ts'
+
+/** Keys that one cleaning keeps in memory; with more, it cleans a shorter part of the log. */
+const keysMaxDefault = 1_000_000
+
+/** How a compacted topic wants to be cleaned. */
+export interface CompactionSettings {
+  /** Part of the log that must be dirty before a cleaning is worth its work. */
+  readonly minCleanableDirtyRatio: number
+  /** Records younger than this are left alone. */
+  readonly minCompactionLagMs: number
+  readonly deleteRetentionMs: number
+  readonly segmentBytes: number
+}
+
+export interface CompactionOptions {
+  readonly disk: Disk
+  readonly nowMs: number
+  /** Default one million. */
+  readonly keysMax?: number
+}
+
+/** Records that a cleaning keeps, and those that it takes away. */
+export interface CompactionResult {
+  readonly keptBytes: number
+  readonly removedBytes: number
+}
+
+/**
+ * Cleans one log, if enough of it is dirty; undefined when nothing was to be done.
+ *
+ * @throws StreamsError `DISK_FAILED`; the log is then as before, or cleaned in part.
+ */
+export function compact(
+  log: PartitionLog,
+  settings: CompactionSettings,
+  options: CompactionOptions,
+): CompactionResult | undefined {
+  const segments = cleanableSegments(log, options.nowMs - settings.minCompactionLagMs)
+  if (dirtyRatio(segments, log.checkpoint.cleanedTo) < settings.minCleanableDirtyRatio)
+    return undefined
+  const lastOffsets = new LastOffsets(options.keysMax ?? keysMaxDefault)
+  for (const segment of segments) lastOffsets.collect(segment, log.checkpoint.cleanedTo)
+  const endOffset = lastOffsets.endOffset
+  if (endOffset <= log.checkpoint.cleanedTo) return undefined
+  const isObsolete = (reader: RecordBatchReader): boolean => {
+    if (!reader.hasKey) return true
+    if (lastOffsets.get(reader) > reader.offset) return true
+    const cleanedAtMs = log.checkpoint.cleanedAtMs(reader.offset)
+    return !reader.hasValue && options.nowMs - cleanedAtMs >= settings.deleteRetentionMs
+  }
+  let keptBytes = 0
+  let removedBytes = 0
+  const reached = segments.filter((segment) => segment.baseOffset < endOffset)
+  for (const group of inGroups(reached, settings.segmentBytes)) {
+    const before = group.reduce((sum, segment) => sum + segment.size, 0)
+    const after = cleanGroup(log, group, { disk: options.disk, isObsolete, endOffset })
+    keptBytes += after
+    removedBytes += before - after
+  }
+  const range = { endOffset, cleanedAtMs: options.nowMs }
+  log.checkpoint.setCleaned(range, options.nowMs - settings.deleteRetentionMs)
+  return { keptBytes, removedBytes }
+}
+
+/** The segments that may be cleaned: up to the first that is active or holds a record that is too young. */
+function cleanableSegments(log: PartitionLog, untilMs: number): LogSegment[] {
+  const closed = log.segments.slice(0, -1)
+  const young = closed.findIndex(
+    (segment) => (segment.maxTimestamp < 0 ? segment.createdAtMs : segment.maxTimestamp) > untilMs,
+  )
+  return young < 0 ? closed : closed.slice(0, young)
+}
+
+/** -1 when nothing is dirty. */
+function dirtyRatio(segments: readonly LogSegment[], cleanedTo: number): number {
+  let bytes = 0
+  let dirtyBytes = 0
+  for (const segment of segments) {
+    bytes += segment.size
+    if (segment.nextOffset > cleanedTo) dirtyBytes += segment.size
+  }
+  return dirtyBytes === 0 ? -1 : dirtyBytes / bytes
+}
+
+/** The last offset of each key in the dirty part. */
+class LastOffsets {
+  readonly #keysMax: number
+  readonly #offsets = new Map<string, number>()
+  readonly #reader = new RecordBatchReader()
+  #isFull = false
+  /** What lies at or after it was not looked at. */
+  endOffset = 0
+
+  constructor(keysMax: number) {
+    this.#keysMax = keysMax
+  }
+
+  collect(segment: LogSegment, fromOffset: number): void {
+    if (this.#isFull || segment.nextOffset <= fromOffset) return
+    const scanner = segment.scan()
+    while (scanner.next()) {
+      if (scanner.lastOffset < fromOffset) continue
+      // A batch is taken in whole or not at all.
+      if (this.#offsets.size > 0 && this.#offsets.size + scanner.recordCount > this.#keysMax) {
+        this.#isFull = true
+        return
+      }
+      this.#collectBatch(scanner)
+      this.endOffset = scanner.lastOffset + 1
+    }
+    this.endOffset = segment.nextOffset
+  }
+
+  /** -1 for a key that the dirty part does not have. */
+  get(record: RecordBatchReader): number {
+    return this.#offsets.get(keyOf(record)) ?? -1
+  }
+
+  #collectBatch(scanner: BatchScanner): void {
+    if (scanner.isControl) return
+    this.#reader.reset(scanner.batch())
+    forEachRecord(this.#reader, () => {
+      if (this.#reader.hasKey) this.#offsets.set(keyOf(this.#reader), this.#reader.offset)
+    })
+  }
+}
+
+/** Latin-1 maps every byte to one character: equal strings, equal keys. */
+function keyOf(record: RecordBatchReader): string {
+  return record.buffer.toString('latin1', record.keyStart, record.keyEnd)
+}
+
+/** False when the batch cannot be read here: its codec is missing, or a producer compressed rubbish. */
+function forEachRecord(reader: RecordBatchReader, work: () => void): boolean {
+  try {
+    if (!reader.nextBatch()) return false
+    while (reader.next()) work()
+    return true
+  } catch (error) {
+    if (!isStreamsError(error)) throw error
+    return false
+  }
+}
+
+/** Neighbours that fit into one segment together. */
+function inGroups(segments: readonly LogSegment[], segmentBytes: number): LogSegment[][] {
+  const groups: LogSegment[][] = []
+  let bytes = 0
+  for (const segment of segments) {
+    const group = groups.at(-1)
+    if (group !== undefined && bytes + segment.size <= segmentBytes) {
+      group.push(segment)
+      bytes += segment.size
+    } else {
+      groups.push([segment])
+      bytes = segment.size
+    }
+  }
+  return groups
+}
+
+interface CleaningOptions {
+  readonly disk: Disk
+  readonly isObsolete: (reader: RecordBatchReader) => boolean
+  /** Batches from here on are kept as they are. */
+  readonly endOffset: number
+}
+
+/** Writes the group anew as one segment; returns its bytes. */
+function cleanGroup(
+  log: PartitionLog,
+  group: readonly LogSegment[],
+  options: CleaningOptions,
+): number {
+  const [first, last] = [group[0] as LogSegment, group.at(-1) as LogSegment]
+  const cleaned = new LogSegment(options.disk, log.directory, {
+    baseOffset: first.baseOffset,
+    nowMs: last.createdAtMs,
+    isCleaned: true,
+  })
+  try {
+    cleaned.create()
+    const filter = new BatchFilter(log, options)
+    for (const segment of group) {
+      const scanner = segment.scan()
+      while (scanner.next()) {
+        const batch = filter.apply(scanner)
+        if (batch === undefined) continue
+        const maxTimestamp = readInt64(batch, batchPosition.maxTimestamp)
+        cleaned.append(batch, { lastOffset: scanner.lastOffset, maxTimestamp })
+      }
+    }
+    if (group.length === 1 && cleaned.size === first.size) cleaned.remove()
+    else log.replace(group, cleaned)
+    return cleaned.size
+  } catch (error) {
+    cleaned.remove()
+    throw error
+  }
+}
+
+class BatchFilter {
+  readonly #log: PartitionLog
+  readonly #options: CleaningOptions
+  readonly #reader = new RecordBatchReader()
+  readonly #builder = new RecordBatchBuilder()
+
+  constructor(log: PartitionLog, options: CleaningOptions) {
+    this.#log = log
+    this.#options = options
+  }
+
+  /** What is left of a batch; undefined when that is nothing. */
+  apply(scanner: BatchScanner): Buffer | undefined {
+    const batch = scanner.batch()
+    if (scanner.isControl || scanner.baseOffset >= this.#options.endOffset) return batch
+    const reader = this.#reader
+    const builder = this.#builder
+    builder.reset()
+    reader.reset(batch)
+    const isReadable = forEachRecord(reader, () => {
+      if (this.#options.isObsolete(reader)) return
+      const offsetDelta = reader.offset - reader.baseOffset
+      builder.appendAt(
+        offsetDelta,
+        reader.key(),
+        reader.value(),
+        reader.timestamp,
+        reader.headers(),
+      )
+    })
+    if (!isReadable || builder.recordCount === scanner.recordCount) return batch
+    // The newest batch of a producer stays, empty if need be: it tells where the sequence goes on.
+    const isNeeded = this.#log.producers.isNewestBatch(scanner.producerId, scanner.lastOffset)
+    if (builder.isEmpty && !isNeeded) return undefined
+    return builder.build({
+      baseOffset: reader.baseOffset,
+      lastOffsetDelta: reader.lastOffset - reader.baseOffset,
+      partitionLeaderEpoch: reader.partitionLeaderEpoch,
+      producerId: reader.producerId,
+      producerEpoch: reader.producerEpoch,
+      baseSequence: reader.baseSequence,
+      isTransactional: reader.isTransactional,
+      compression: builder.isEmpty ? 'none' : reader.compression,
+      timestampType: reader.timestampType,
+    })
+  }
+}
