@@ -1,0 +1,135 @@
+/**
+ * The input partitions of one task (org.apache.kafka.streams.processor.internals.PartitionGroup):
+ * hands out the record with the earliest timestamp next, and keeps the stream time.
+ *
+ * A record can only be the earliest of all if every partition shows its head. While one is empty, the
+ * group therefore waits as long as the broker is known to hold more for it, or what it holds is not
+ * known; when it is caught up, for `maxTaskIdleMs` more.
+ */
+import { BinaryHeap } from '../base/heap.ts'
+import type { RecordQueue } from './record-queue.ts'
+
+export interface PartitionGroupOptions {
+  readonly queues: readonly RecordQueue[]
+  /** Negative: never wait. 0: wait only for what is known to be there. */
+  readonly maxTaskIdleMs: number
+  /**
+   * Records that the broker has beyond those that were added; undefined: not known yet. Asked only
+   * for a partition that is empty while another is not.
+   */
+  readonly lag: (topic: string, partition: number) => number | undefined
+  /** Milliseconds, for idling. */
+  readonly monotonic: () => number
+}
+
+/** Merges the queues of a task by time. */
+export class PartitionGroup {
+  readonly queues: readonly RecordQueue[]
+  /** The largest timestamp that was handed out, -1 before the first. */
+  streamTime = -1
+
+  readonly #maxTaskIdleMs: number
+  readonly #lag: (topic: string, partition: number) => number | undefined
+  readonly #monotonic: () => number
+  /** Queues with a head. */
+  readonly #heads = new BinaryHeap<RecordQueue>((a, b) => a.headTimestamp - b.headTimestamp)
+  /** Queues that got bytes while they were empty, in the order of their arrival. */
+  readonly #filled: RecordQueue[] = []
+  /** Handed out; not in the heap until its next head is known. */
+  #current: RecordQueue | undefined
+  #isReady = false
+  /** When idling for an empty partition ends. */
+  readonly #idleDeadlines = new Map<RecordQueue, number>()
+
+  constructor(options: PartitionGroupOptions) {
+    this.queues = options.queues
+    this.#maxTaskIdleMs = options.maxTaskIdleMs
+    this.#lag = options.lag
+    this.#monotonic = options.monotonic
+  }
+
+  /** Continues from the partition times that an earlier owner committed. */
+  restoreTimes(): void {
+    for (const { partitionTime } of this.queues) {
+      if (partitionTime > this.streamTime) this.streamTime = partitionTime
+    }
+  }
+
+  add(queue: RecordQueue, records: Buffer, startOffset: number): void {
+    if (!queue.mayHaveHead && queue !== this.#current) this.#filled.push(queue)
+    queue.add(records, startOffset)
+    this.#isReady = false
+  }
+
+  /** Lags may have changed: look again whether empty partitions hold the others up. */
+  beginTurn(): void {
+    this.#isReady = false
+  }
+
+  /**
+   * The queue whose head is to be processed now, or undefined: nothing, or not yet. Call `take()` on
+   * it when that is done, before the next call.
+   *
+   * @throws what {@link RecordQueue.advance} throws.
+   */
+  next(): RecordQueue | undefined {
+    const queue = this.#earliest()
+    if (queue === undefined) return undefined
+    if (!this.#isReady) {
+      this.#isReady = this.#checkReady()
+      if (!this.#isReady) return undefined
+    }
+    this.#heads.pop()
+    this.#current = queue
+    if (queue.headTimestamp > this.streamTime) this.streamTime = queue.headTimestamp
+    return queue
+  }
+
+  #earliest(): RecordQueue | undefined {
+    const current = this.#current
+    if (current !== undefined) {
+      if (current.advance()) this.#heads.push(current)
+      else this.#isReady = false
+      this.#current = undefined
+    }
+    if (this.#filled.length > 0) {
+      for (const queue of this.#filled) if (queue.advance()) this.#heads.push(queue)
+      this.#filled.length = 0
+    }
+    return this.#heads.peek()
+  }
+
+  #checkReady(): boolean {
+    if (this.#maxTaskIdleMs < 0 || this.#heads.size === this.queues.length) return true
+    for (const queue of this.queues) {
+      if (queue.hasHead) {
+        this.#idleDeadlines.delete(queue)
+        continue
+      }
+      const lag = this.#lag(queue.topic, queue.partition)
+      if (lag === undefined || lag > 0) {
+        this.#idleDeadlines.delete(queue)
+        return false
+      }
+      if (this.#maxTaskIdleMs > 0 && !this.#hasIdled(queue)) return false
+    }
+    return true
+  }
+
+  #hasIdled(queue: RecordQueue): boolean {
+    const now = this.#monotonic()
+    const deadline = this.#idleDeadlines.get(queue)
+    if (deadline !== undefined) return now >= deadline
+    this.#idleDeadlines.set(queue, now + this.#maxTaskIdleMs)
+    return false
+  }
+
+  /** Forgets all records that wait. */
+  clear(): void {
+    for (const queue of this.queues) queue.clear()
+    this.#heads.clear()
+    this.#filled.length = 0
+    this.#current = undefined
+    this.#idleDeadlines.clear()
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * What one node sees of its task (org.apache.kafka.streams.processor.internals.ProcessorContextImpl).
+ * Forwarding is a loop over an array of children that never changes: no closures, no records as
+ * objects. Timestamp and headers travel in the one record context of the task.
+ */
+import { assert } from '../base/assert.ts'
+import type { NodeContext, PunctuationType } from '../processor/processor.ts'
+import type { RecordMetadata, TaskId } from '../processor/record-metadata.ts'
+import type { FlushListener, RecordContext, RecordHeaders } from '../store/state-store.ts'
+import type { TaskNode } from './task-node.ts'
+
+/** A store as a node needs it; its typed interface is found by what the topology says of it. */
+export interface ConnectedStore {
+  /** False: the store is not cached, the listener is never called. */
+  setFlushListener(
+    listener: FlushListener<unknown, unknown>,
+    options: { sendOldValues: boolean },
+  ): boolean
+}
+
+/** What a context asks of its task. */
+export interface ContextTask {
+  readonly id: TaskId
+  readonly record: RecordContext
+  readonly streamTime: number
+  wallClockTime(): number
+  connectedStore(name: string): ConnectedStore
+  schedule(
+    node: TaskNode,
+    intervalMs: number,
+    type: PunctuationType,
+    punctuator: (timestamp: number) => void,
+  ): Disposable
+  requestCommit(): void
+  dropped(reason: string): void
+}
+
+/** The context of one node in one task. */
+export class ProcessorContext implements NodeContext {
+  readonly node: string
+  readonly taskId: TaskId
+  readonly #taskNode: TaskNode
+  readonly #children: readonly TaskNode[]
+  readonly #task: ContextTask
+  readonly #record: RecordContext
+  readonly #stores: ReadonlySet<string>
+  readonly #storesWithListener = new Set<string>()
+
+  constructor(options: { node: TaskNode; task: ContextTask; stores: readonly string[] }) {
+    const { node, task, stores } = options
+    this.node = node.name
+    this.taskId = task.id
+    this.#taskNode = node
+    this.#children = node.children
+    this.#task = task
+    this.#record = task.record
+    this.#stores = new Set(stores)
+  }
+
+  get timestamp(): number {
+    return this.#record.timestamp
+  }
+
+  get headers(): RecordHeaders {
+    return this.#record.headers
+  }
+
+  get recordMetadata(): RecordMetadata | undefined {
+    const { topic, partition, offset } = this.#record
+    return topic === '' ? undefined : { topic, partition, offset }
+  }
+
+  get streamTime(): number {
+    return this.#task.streamTime
+  }
+
+  wallClockTime(): number {
+    return this.#task.wallClockTime()
+  }
+
+  forward(key: unknown, value: unknown): void {
+    const children = this.#children
+    for (let index = 0; index < children.length; index += 1) {
+      ;(children[index] as TaskNode).process(key, value)
+    }
+  }
+
+  forwardAt(key: unknown, value: unknown, timestamp: number): void {
+    const record = this.#record
+    const before = record.timestamp
+    record.timestamp = checkedTimestamp(timestamp)
+    try {
+      this.forward(key, value)
+    } finally {
+      record.timestamp = before
+    }
+  }
+
+  forwardRecord(
+    key: unknown,
+    value: unknown,
+    timestamp: number,
+    headers: RecordHeaders,
+    child?: string,
+  ): void {
+    const record = this.#record
+    const { timestamp: timestampBefore, headers: headersBefore } = record
+    record.timestamp = checkedTimestamp(timestamp)
+    record.headers = headers
+    try {
+      if (child === undefined) this.forward(key, value)
+      else this.#child(child).process(key, value)
+    } finally {
+      record.timestamp = timestampBefore
+      record.headers = headersBefore
+    }
+  }
+
+  #child(name: string): TaskNode {
+    const child = this.#children.find((node) => node.name === name)
+    if (child === undefined) {
+      throw new Error(`there is no child ${name}, or it is not connected to ${this.node}`)
+    }
+    return child
+  }
+
+  store(name: string): unknown {
+    return this.#connected(name)
+  }
+
+  #connected(name: string): ConnectedStore {
+    assert(this.#stores.has(name), `the node ${this.node} is connected to the store ${name}`)
+    return this.#task.connectedStore(name)
+  }
+
+  onStoreFlush(
+    name: string,
+    listener: FlushListener<unknown, unknown>,
+    options: { sendOldValues: boolean },
+  ): boolean {
+    assert(!this.#storesWithListener.has(name), `the store ${name} has one flush listener`)
+    this.#storesWithListener.add(name)
+    const node = this.#taskNode
+    return this.#connected(name).setFlushListener((key, newValue, oldValue, timestamp) => {
+      try {
+        listener(key, newValue, oldValue, timestamp)
+      } catch (error) {
+        throw node.failure(error)
+      }
+    }, options)
+  }
+
+  schedule(
+    intervalMs: number,
+    type: PunctuationType,
+    punctuator: (timestamp: number) => void,
+  ): Disposable {
+    return this.#task.schedule(this.#taskNode, intervalMs, type, punctuator)
+  }
+
+  commit(): void {
+    this.#task.requestCommit()
+  }
+
+  dropped(reason: string): void {
+    this.#task.dropped(reason)
+  }
+}
+
+function checkedTimestamp(timestamp: number): number {
+  if (!(timestamp >= 0)) throw new Error(`a record cannot have the timestamp ${timestamp}`)
+  return timestamp
+}

@@ -1,0 +1,86 @@
+/**
+ * Takes what a task writes: records of its sinks and changes of its stores
+ * (org.apache.kafka.streams.processor.internals.RecordCollectorImpl).
+ */
+import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
+import type { NodeProcessor } from '../processor/processor.ts'
+import { partitionForKey } from '../protocol/murmur2.ts'
+import { noHeaders, type ChangelogWriter, type RecordContext } from '../store/state-store.ts'
+import type { SinkNode } from '../topology/node.ts'
+import type { RecordSink } from './record-sink.ts'
+
+export interface RecordCollectorOptions {
+  readonly sink: RecordSink
+  readonly metrics: StreamsMetrics
+  readonly record: RecordContext
+  /** Of the task: changelog records go to the partition of the same number. */
+  readonly partition: number
+  /** Topic of the changelog, by store. */
+  readonly changelogTopics: ReadonlyMap<string, string>
+}
+
+/** Records without a key stay on one partition this long, so that batches fill up. */
+const recordsPerStickyPartition = 1000
+
+/** Everything that one task produces passes here. */
+export class RecordCollector implements ChangelogWriter {
+  readonly #sink: RecordSink
+  readonly #metrics: StreamsMetrics
+  readonly #record: RecordContext
+  readonly #partition: number
+  readonly #changelogTopics: ReadonlyMap<string, string>
+  #keylessRecords = 0
+  /** Records so far: how a commit sees that a flush has written nothing. */
+  recordsWritten = 0
+
+  constructor(options: RecordCollectorOptions) {
+    this.#sink = options.sink
+    this.#metrics = options.metrics
+    this.#record = options.record
+    this.#partition = options.partition
+    this.#changelogTopics = options.changelogTopics
+  }
+
+  /** The code of a sink node that writes to that topic. Java's SinkNode. */
+  sink(node: SinkNode, topic: string): NodeProcessor {
+    return { process: (key, value) => this.#send(node, topic, key, value) }
+  }
+
+  #send(node: SinkNode, topic: string, key: unknown, value: unknown): void {
+    const keyBytes = key === null ? null : node.key.serialize(key)
+    const valueBytes = value === null ? null : node.value.serialize(value)
+    const partitionCount = this.#sink.partitionCount(topic)
+    const partition =
+      node.partitioner === undefined
+        ? this.#defaultPartition(keyBytes, partitionCount)
+        : checkedPartition(node.partitioner(topic, key, value, partitionCount), partitionCount)
+    const { timestamp, headers } = this.#record
+    this.#sink.send(topic, partition, keyBytes, valueBytes, timestamp, headers)
+    this.#count()
+  }
+
+  #count(): void {
+    this.recordsWritten += 1
+    this.#metrics.recordsProduced.value += 1
+  }
+
+  #defaultPartition(key: Uint8Array | null, partitionCount: number): number {
+    if (key !== null) return partitionForKey(key, partitionCount)
+    this.#keylessRecords += 1
+    const turn = Math.floor(this.#keylessRecords / recordsPerStickyPartition)
+    return (this.#partition + turn) % partitionCount
+  }
+
+  write(store: string, key: Buffer, value: Buffer | null, timestamp: number): void {
+    const topic = this.#changelogTopics.get(store) as string
+    this.#sink.send(topic, this.#partition, key, value, timestamp, noHeaders)
+    this.#count()
+  }
+}
+
+function checkedPartition(partition: number, partitionCount: number): number {
+  if (Number.isInteger(partition) && partition >= 0 && partition < partitionCount) return partition
+  throw new Error(
+    `the partitioner returned ${partition}, the topic has ${partitionCount} partitions`,
+  )
+}

@@ -1,0 +1,201 @@
+/**
+ * The stores of one task and how far their changelogs are in them
+ * (org.apache.kafka.streams.processor.internals.ProcessorStateManager).
+ */
+import { AssertionError, assert } from '../base/assert.ts'
+import { StreamsError, messageOf } from '../errors.ts'
+import type { KvEngine } from '../kv/kv.ts'
+import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
+import { parseTaskId, type TaskId } from '../processor/record-metadata.ts'
+import { RecordBatchReader } from '../protocol/record-batch.ts'
+import type { RecordContext } from '../store/state-store.ts'
+import { buildStore } from '../store/store-builder.ts'
+import type { StoreNode } from '../topology/node.ts'
+import { changelogTopic } from '../topology/topology.ts'
+import type { RecordCollector } from './record-collector.ts'
+import type { TaskChangelog } from './task.ts'
+
+/** A store as a task holds it. */
+export type TaskStore = ReturnType<typeof buildStore>
+
+/** The engines of one task: one in memory, one persistent, each opened when a store asks for it. */
+export interface TaskEngines {
+  engine(persistent: boolean): KvEngine
+  /** Closes what was opened. Idempotent. */
+  close(): void
+}
+
+export interface StateManagerOptions {
+  readonly task: TaskId
+  readonly applicationId: string
+  readonly stores: readonly StoreNode[]
+  readonly record: RecordContext
+  readonly collector: RecordCollector
+  readonly metrics: StreamsMetrics
+  /** Closed with the stores. */
+  readonly engines: TaskEngines
+  /** Bytes that the record caches of the task may hold together; 0: no caching. */
+  readonly cacheBytesMax: number
+  /** The offset after the last acknowledged record of this worker; undefined: it wrote none. */
+  readonly nextOffset: (topic: string, partition: number) => number | undefined
+}
+
+interface Changelog extends TaskChangelog {
+  position: number
+}
+
+const noBytes = Buffer.alloc(0)
+
+/** All stores of a task. */
+export class StateManager {
+  readonly #options: StateManagerOptions
+  readonly #stores = new Map<string, TaskStore>()
+  readonly #changelogs = new Map<string, Changelog>()
+  readonly #reader = new RecordBatchReader()
+
+  constructor(options: StateManagerOptions) {
+    this.#options = options
+  }
+
+  /** Opens the engines and makes the stores. */
+  open(): void {
+    const { task, applicationId, engines, record, collector, cacheBytesMax } = this.#options
+    const { partition } = parseTaskId(task)
+    const context = {
+      taskId: task,
+      partition,
+      record,
+      engine: (persistent: boolean) => engines.engine(persistent),
+      changelog: collector,
+      cacheBytesMax,
+    }
+    for (const node of this.#options.stores) {
+      assert(node.sourceTopic === undefined, 'a store has a changelog of its own')
+      const store = buildStore(node, context)
+      this.#stores.set(store.name, store)
+      const topic = changelogTopic(applicationId, node)
+      if (topic === undefined) continue
+      const position = store.restoreOffset()
+      this.#changelogs.set(store.name, { store: store.name, topic, partition, position })
+    }
+  }
+
+  /** Undefined: there is none of that name, or it is not open yet. */
+  store(name: string): TaskStore | undefined {
+    return this.#stores.get(name)
+  }
+
+  get stores(): ReadonlyMap<string, TaskStore> {
+    return this.#stores
+  }
+
+  get changelogs(): TaskChangelog[] {
+    return [...this.#changelogs.values()]
+  }
+
+  /** See {@link Task.restore}. */
+  restore({ store: name }: TaskChangelog, records: Buffer, endOffset: number): number {
+    const changelog = this.#changelogs.get(name)
+    const store = this.#stores.get(name)
+    assert(changelog !== undefined && store !== undefined, `${name} is a store of this task`)
+    const reader = this.#reader
+    let restored = 0
+    try {
+      reader.reset(records)
+      while (reader.nextBatch()) {
+        if (reader.isControl) reader.skipBatch()
+        while (reader.next()) {
+          const { offset } = reader
+          if (offset < changelog.position || offset >= endOffset) continue
+          const key = reader.key()
+          // Nobody writes such a record; without a key it says nothing about any row.
+          if (key === null) continue
+          store.restore(key, reader.value(), reader.timestamp)
+          restored += 1
+        }
+        changelog.position = Math.max(changelog.position, Math.min(reader.nextOffset, endOffset))
+      }
+    } catch (error) {
+      throw this.#restoreFailure(changelog, error)
+    } finally {
+      reader.reset(noBytes)
+    }
+    this.#options.metrics.recordsRestored.value += restored
+    return restored
+  }
+
+  #restoreFailure({ store, topic, partition }: TaskChangelog, error: unknown): unknown {
+    if (error instanceof AssertionError) return error
+    const { task } = this.#options
+    return new StreamsError(
+      'RESTORE_FAILED',
+      { task, store, topic, partition, detail: messageOf(error) },
+      { cause: error },
+    )
+  }
+
+  /** Makes what was restored durable, with the changelog offset. */
+  settleRestored(): void {
+    for (const { store, position } of this.#changelogs.values()) {
+      if (position > 0) this.#stores.get(store)?.restored(position - 1)
+    }
+  }
+
+  /**
+   * Empties the caches. A flush forwards to processors below, which may update stores that come
+   * earlier: such rows would miss this commit, and a crash would then lose them. So it goes on until
+   * nothing is written any more; a chain of n stores needs n passes at most, and one to see the end.
+   */
+  flush(): void {
+    const { collector } = this.#options
+    for (let pass = 0; pass <= this.#stores.size; pass += 1) {
+      const written = collector.recordsWritten
+      for (const store of this.#stores.values()) store.flush()
+      if (collector.recordsWritten === written) return
+    }
+  }
+
+  /** What was flushed is committed, and acknowledged by the changelogs. */
+  committed(): void {
+    const { nextOffset } = this.#options
+    for (const store of this.#stores.values()) {
+      const changelog = this.#changelogs.get(store.name)
+      if (changelog === undefined) {
+        store.committed(undefined)
+        continue
+      }
+      // The sink may remember an earlier stay of this task: what was restored is then newer.
+      const written = nextOffset(changelog.topic, changelog.partition) ?? 0
+      changelog.position = Math.max(changelog.position, written)
+      store.committed(changelog.position)
+    }
+  }
+
+  /** Writes a slice of committed state to the engines; true while there is more. */
+  writeBehind(): boolean {
+    let isMore = false
+    for (const store of this.#stores.values()) if (store.writeBehind()) isMore = true
+    return isMore
+  }
+
+  memoryBytes(): number {
+    let bytes = 0
+    for (const store of this.#stores.values()) bytes += store.memoryBytes()
+    return bytes
+  }
+
+  dirtyBytes(): number {
+    let bytes = 0
+    for (const store of this.#stores.values()) bytes += store.dirtyBytes()
+    return bytes
+  }
+
+  /** Closes stores and engines. Idempotent. */
+  close(): void {
+    try {
+      for (const store of this.#stores.values()) store.close()
+    } finally {
+      this.#options.engines.close()
+    }
+  }
+}

@@ -1,0 +1,478 @@
+/**
+ * What runs one sub-topology on one partition number
+ * (org.apache.kafka.streams.processor.internals.StreamTask).
+ *
+ *     addRecords → partition group → source → processors ⇄ stores → record collector → sink
+ *                                                            ↑ restore
+ *
+ * Everything is synchronous. A commit is an exchange with the worker: `prepareCommit` flushes the
+ * caches and tells the offsets; the worker flushes the producer and commits them; `committed` then
+ * lets the stores go to their engines. Nothing may be processed in between: what the engines get
+ * would be tagged with a changelog offset that does not match it.
+ */
+import { AssertionError, assert } from '../base/assert.ts'
+import type { Clock } from '../base/clock.ts'
+import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
+import type { PunctuationType } from '../processor/processor.ts'
+import { parseTaskId, type TaskId } from '../processor/record-metadata.ts'
+import { noHeaders, type RecordContext } from '../store/state-store.ts'
+import {
+  changelogTopic,
+  topicOfSink,
+  topicsOfSource,
+  type Subtopology,
+} from '../topology/topology.ts'
+import { PartitionGroup } from './partition-group.ts'
+import { ProcessorContext, type ContextTask } from './processor-context.ts'
+import { processorFailure } from './processor-failure.ts'
+import { PunctuationQueue, type Punctuation } from './punctuation.ts'
+import { RecordCollector } from './record-collector.ts'
+import { RecordQueue, type DeserializationErrorHandler } from './record-queue.ts'
+import type { RecordSink } from './record-sink.ts'
+import { StateManager, type TaskEngines, type TaskStore } from './state-manager.ts'
+import { TaskNode } from './task-node.ts'
+import type { CommittedOffset, Task, TaskChangelog, TaskInput, TaskState } from './task.ts'
+import { decodePartitionTime, encodePartitionTime } from './topic-partition-metadata.ts'
+
+type TaskEvent = 'initialize' | 'restored' | 'suspend' | 'close'
+
+const nextState: Record<TaskState, Record<TaskEvent, TaskState | 'illegal'>> = {
+  created: { initialize: 'restoring', restored: 'illegal', suspend: 'suspended', close: 'illegal' },
+  restoring: { initialize: 'illegal', restored: 'running', suspend: 'suspended', close: 'illegal' },
+  running: { initialize: 'illegal', restored: 'illegal', suspend: 'suspended', close: 'illegal' },
+  suspended: { initialize: 'illegal', restored: 'illegal', suspend: 'suspended', close: 'closed' },
+  closed: { initialize: 'illegal', restored: 'illegal', suspend: 'illegal', close: 'closed' },
+}
+
+export interface StreamTaskOptions {
+  readonly id: TaskId
+  readonly subtopology: Subtopology
+  readonly applicationId: string
+  readonly clock: Clock
+  readonly sink: RecordSink
+  readonly metrics: StreamsMetrics
+  /** The task closes them. */
+  readonly engines: TaskEngines
+  /** Bytes that the record caches of this task may hold together; 0: no caching. */
+  readonly cacheBytesMax: number
+  /** Partitions of a source topic: the task reads those topics that have its partition number. */
+  readonly partitionCount: (topic: string) => number
+  /** See PartitionGroup. Default: nothing is known to lag, nothing waits. */
+  readonly lag?: (topic: string, partition: number) => number | undefined
+  /** Milliseconds; negative: never wait for empty partitions. Default 0. */
+  readonly maxTaskIdleMs?: number
+  /** Default `fail`. */
+  readonly onDeserializationError?: DeserializationErrorHandler
+}
+
+/** Reading the clock for each record would cost as much as a small record does. */
+const recordsPerClockCheck = 16
+
+/** An active task. */
+export class StreamTask implements Task, ContextTask {
+  readonly id: TaskId
+  readonly role = 'active'
+  readonly partition: number
+  /** The partitions that it reads. */
+  readonly inputs: readonly TaskInput[]
+  readonly record: RecordContext = {
+    timestamp: -1,
+    offset: -1,
+    topic: '',
+    partition: -1,
+    headers: noHeaders,
+  }
+  /** Offsets of prepareCommit, until `committed`. */
+  #prepared: CommittedOffset[] | undefined
+  #state: TaskState = 'created'
+  #commitRequested = false
+  /** Something happened that a commit must make durable. */
+  #hasWork = false
+
+  readonly #options: StreamTaskOptions
+  readonly #collector: RecordCollector
+  readonly #stateManager: StateManager
+  readonly #group: PartitionGroup
+  readonly #queues = new Map<string, RecordQueue>()
+  readonly #nodes = new Map<string, TaskNode>()
+  readonly #streamTimePunctuations = new PunctuationQueue()
+  readonly #wallClockPunctuations = new PunctuationQueue()
+
+  constructor(options: StreamTaskOptions) {
+    const { id, subtopology, applicationId, metrics, sink } = options
+    this.#options = options
+    this.id = id
+    this.partition = parseTaskId(id).partition
+    const changelogTopics = new Map<string, string>()
+    for (const store of subtopology.stores) {
+      const topic = changelogTopic(applicationId, store)
+      if (topic !== undefined) changelogTopics.set(store.descriptor.name, topic)
+    }
+    this.#collector = new RecordCollector({
+      sink,
+      metrics,
+      record: this.record,
+      partition: this.partition,
+      changelogTopics,
+    })
+    this.#stateManager = new StateManager({
+      task: id,
+      applicationId,
+      stores: subtopology.stores,
+      record: this.record,
+      collector: this.#collector,
+      metrics,
+      engines: options.engines,
+      cacheBytesMax: options.cacheBytesMax,
+      nextOffset: (topic, partition) => sink.nextOffset(topic, partition),
+    })
+    this.#buildNodes()
+    this.inputs = this.#buildQueues()
+    this.#group = new PartitionGroup({
+      queues: [...this.#queues.values()],
+      maxTaskIdleMs: options.maxTaskIdleMs ?? 0,
+      lag: options.lag ?? (() => 0),
+      monotonic: () => options.clock.monotonic(),
+    })
+  }
+
+  /** Nodes, connected; the user's code comes when the state is restored. */
+  #buildNodes(): void {
+    const { subtopology } = this.#options
+    for (const { name } of subtopology.nodes) {
+      this.#nodes.set(name, new TaskNode({ name, task: this.id, record: this.record }))
+    }
+    for (const description of subtopology.nodes) {
+      if (description.kind === 'source') continue
+      const node = this.#nodes.get(description.name) as TaskNode
+      for (const parent of description.parents) this.#nodes.get(parent)?.children.push(node)
+    }
+  }
+
+  #buildQueues(): TaskInput[] {
+    const { applicationId, subtopology, partitionCount, metrics } = this.#options
+    const inputs: TaskInput[] = []
+    for (const source of subtopology.sources) {
+      for (const topic of topicsOfSource(applicationId, source)) {
+        if (partitionCount(topic) <= this.partition) continue
+        const queue = new RecordQueue({
+          task: this.id,
+          topic,
+          partition: this.partition,
+          source,
+          node: this.#nodes.get(source.name) as TaskNode,
+          metrics,
+          onDeserializationError: this.#options.onDeserializationError ?? 'fail',
+        })
+        this.#queues.set(topic, queue)
+        inputs.push({ topic, partition: this.partition, offsetReset: source.offsetReset })
+      }
+    }
+    return inputs
+  }
+
+  get state(): TaskState {
+    return this.#state
+  }
+
+  #transition(event: TaskEvent): void {
+    const state = nextState[this.#state][event]
+    assert(state !== 'illegal', `a task that is ${this.#state} takes no ${event}`)
+    this.#state = state
+  }
+
+  /**
+   * Opens the stores and takes up where the group left off: then the changelogs can be restored.
+   * Offsets of partitions that this task does not read are passed over.
+   */
+  initialize(committed: readonly CommittedOffset[]): void {
+    this.#transition('initialize')
+    for (const { topic, partition, offset, metadata } of committed) {
+      const queue = this.#queue(topic, partition)
+      if (queue === undefined) continue
+      queue.committedPosition = offset
+      queue.partitionTime = decodePartitionTime(metadata)
+    }
+    this.#group.restoreTimes()
+    this.#stateManager.open()
+  }
+
+  get changelogs(): readonly TaskChangelog[] {
+    return this.#stateManager.changelogs
+  }
+
+  restore(changelog: TaskChangelog, records: Buffer, endOffset: number): number {
+    assert(this.#state === 'restoring', `task ${this.id} restores`)
+    return this.#stateManager.restore(changelog, records, endOffset)
+  }
+
+  /** All changelogs are at their ends: makes the user's code, and runs. */
+  completeRestoration(): void {
+    this.#transition('restored')
+    this.#stateManager.settleRestored()
+    this.#initializeNodes()
+  }
+
+  #initializeNodes(): void {
+    const { subtopology, applicationId } = this.#options
+    for (const description of subtopology.nodes) {
+      const node = this.#nodes.get(description.name) as TaskNode
+      const stores = description.kind === 'processor' ? description.stores : []
+      const context = new ProcessorContext({ node, task: this, stores })
+      if (description.kind === 'source') {
+        node.initialize({ process: (key, value) => context.forward(key, value) })
+      } else if (description.kind === 'sink') {
+        node.initialize(this.#collector.sink(description, topicOfSink(applicationId, description)))
+      } else {
+        try {
+          node.initialize(description.supplier(context))
+        } catch (error) {
+          throw node.failure(error)
+        }
+      }
+    }
+  }
+
+  #queue(topic: string, partition: number): RecordQueue | undefined {
+    return partition === this.partition ? this.#queues.get(topic) : undefined
+  }
+
+  /** Takes fetched batches of an input; the first may begin before `startOffset`, its position. */
+  addRecords(topic: string, partition: number, records: Buffer, startOffset: number): void {
+    const queue = this.#queue(topic, partition)
+    assert(queue !== undefined, `task ${this.id} reads ${topic}-${partition}`)
+    this.#group.add(queue, records, startOffset)
+  }
+
+  /** Records of an input that wait: what a worker pauses and resumes fetching by. */
+  bufferedRecords(topic: string, partition: number): number {
+    return this.#queue(topic, partition)?.bufferedRecords ?? 0
+  }
+
+  /** Bytes of fetched batches that wait, over all inputs. */
+  bufferedBytes(): number {
+    let bytes = 0
+    for (const queue of this.#group.queues) bytes += queue.bufferedBytes
+    return bytes
+  }
+
+  /** The next offset to process of an input; undefined before anything was read. */
+  position(topic: string, partition: number): number | undefined {
+    return this.#queue(topic, partition)?.position
+  }
+
+  /**
+   * Processes up to `recordsMax` records, until `deadline` (of the monotonic clock) at the latest;
+   * returns how many. Stream-time punctuations run in between.
+   *
+   * @throws StreamsError what the records or the user's code caused. The task cannot go on then: its
+   *   position is the record that failed.
+   */
+  process(recordsMax: number, deadline: number): number {
+    assert(this.#state === 'running', `task ${this.id} runs`)
+    assert(this.#prepared === undefined, `task ${this.id} waits for its commit`)
+    const { clock, metrics } = this.#options
+    const group = this.#group
+    const record = this.record
+    const punctuations = this.#streamTimePunctuations
+    group.beginTurn()
+    let processed = 0
+    while (processed < recordsMax) {
+      const queue = group.next()
+      if (queue === undefined) break
+      record.timestamp = queue.headTimestamp
+      record.offset = queue.headOffset
+      record.topic = queue.topic
+      record.partition = queue.partition
+      record.headers = queue.headHeaders
+      queue.node.process(queue.headKey, queue.headValue)
+      queue.take()
+      processed += 1
+      if (punctuations.nextTime <= group.streamTime) this.#punctuate(punctuations, group.streamTime)
+      if (processed % recordsPerClockCheck === 0 && clock.monotonic() >= deadline) break
+    }
+    if (processed > 0) this.#hasWork = true
+    metrics.recordsProcessed.value += processed
+    return processed
+  }
+
+  /** Runs the punctuations of wall-clock time that are due; true when one ran. */
+  punctuate(wallClockTime: number): boolean {
+    assert(this.#state === 'running', `task ${this.id} runs`)
+    if (this.#wallClockPunctuations.nextTime > wallClockTime) return false
+    assert(this.#prepared === undefined, `task ${this.id} waits for its commit`)
+    return this.#punctuate(this.#wallClockPunctuations, wallClockTime)
+  }
+
+  #punctuate(punctuations: PunctuationQueue, now: number): boolean {
+    const ran = punctuations.punctuate(now, (punctuation, timestamp) =>
+      this.#call(punctuation, timestamp),
+    )
+    if (ran) this.#hasWork = true
+    return ran
+  }
+
+  #call({ node, call }: Punctuation, timestamp: number): void {
+    const record = this.record
+    record.timestamp = timestamp
+    record.offset = -1
+    record.topic = ''
+    record.partition = -1
+    record.headers = noHeaders
+    try {
+      call(timestamp)
+    } catch (error) {
+      throw processorFailure(error, { node, task: this.id, record })
+    }
+  }
+
+  /** True: a commit would make something durable. */
+  get commitNeeded(): boolean {
+    return this.#hasWork || this.#group.queues.some(hasMoved)
+  }
+
+  /** True: the user's code asked for a commit since the last one. */
+  get commitRequested(): boolean {
+    return this.#commitRequested
+  }
+
+  /**
+   * Flushes the caches, which forwards and writes changelogs, and returns the offsets to commit once
+   * the sink has acknowledged everything. Then call {@link committed}.
+   */
+  prepareCommit(): CommittedOffset[] {
+    assert(this.#prepared === undefined, `task ${this.id} waits for its commit`)
+    this.#commitRequested = false
+    if (!this.commitNeeded) return []
+    this.#stateManager.flush()
+    const offsets: CommittedOffset[] = []
+    for (const queue of this.#group.queues) {
+      const { topic, partition, position, partitionTime } = queue
+      if (position === undefined || !hasMoved(queue)) continue
+      offsets.push({
+        topic,
+        partition,
+        offset: position,
+        metadata: encodePartitionTime(partitionTime),
+      })
+    }
+    this.#prepared = offsets
+    return offsets
+  }
+
+  /** The offsets of {@link prepareCommit} are committed: the stores may go to their engines. */
+  committed(): void {
+    if (this.#prepared === undefined) return
+    for (const { topic, offset } of this.#prepared) {
+      const queue = this.#queues.get(topic)
+      if (queue !== undefined) queue.committedPosition = offset
+    }
+    this.#prepared = undefined
+    this.#hasWork = false
+    this.#stateManager.committed()
+  }
+
+  writeBehind(): boolean {
+    return this.#stateManager.writeBehind()
+  }
+
+  memoryBytes(): number {
+    return this.#stateManager.memoryBytes()
+  }
+
+  dirtyBytes(): number {
+    return this.#stateManager.dirtyBytes()
+  }
+
+  /** The store of that name, for queries; undefined before {@link initialize}. */
+  store(name: string): TaskStore | undefined {
+    return this.#stateManager.store(name)
+  }
+
+  /**
+   * Ends processing: closes the user's code and drops what waits. Commit afterwards, since closing
+   * code may still write; then {@link close}.
+   */
+  suspend(): void {
+    const before = this.#state
+    this.#transition('suspend')
+    this.#group.clear()
+    this.#streamTimePunctuations.clear()
+    this.#wallClockPunctuations.clear()
+    if (before === 'running') for (const node of this.#nodes.values()) node.close()
+  }
+
+  close({ clean }: { clean: boolean }): void {
+    if (this.#state === 'closed') return
+    try {
+      if (clean) this.#finish()
+      else this.#abandon()
+    } finally {
+      this.#transition('close')
+      this.#stateManager.close()
+    }
+  }
+
+  #finish(): void {
+    const isRestoring = this.#state === 'restoring'
+    if (this.#state !== 'suspended') this.suspend()
+    assert(!this.#hasWork, `task ${this.id} has committed before it closes clean`)
+    if (isRestoring) this.#stateManager.settleRestored()
+    // One slice after the other: nothing else is to be done in between any more.
+    while (this.writeBehind());
+  }
+
+  #abandon(): void {
+    if (this.#state === 'suspended') return
+    try {
+      this.suspend()
+    } catch (error) {
+      // The task is given up for another failure, or for another owner: the user's code has had its
+      // chance to close, and nobody could act on what it throws.
+      if (error instanceof AssertionError) throw error
+    }
+  }
+
+  // What a processor context asks for.
+
+  get streamTime(): number {
+    return this.#group.streamTime
+  }
+
+  wallClockTime(): number {
+    return this.#options.clock.now()
+  }
+
+  connectedStore(name: string): TaskStore {
+    const store = this.#stateManager.store(name)
+    assert(store !== undefined, `task ${this.id} has the store ${name}`)
+    return store
+  }
+
+  schedule(
+    node: TaskNode,
+    intervalMs: number,
+    type: PunctuationType,
+    punctuator: (timestamp: number) => void,
+  ): Disposable {
+    const options = { intervalMs, node: node.name, call: punctuator }
+    // Stream time begins with the first record, which is when the first call comes.
+    if (type === 'stream-time') {
+      return this.#streamTimePunctuations.schedule({ startTime: 0, ...options })
+    }
+    const startTime = this.wallClockTime() + intervalMs
+    return this.#wallClockPunctuations.schedule({ startTime, ...options })
+  }
+
+  requestCommit(): void {
+    this.#commitRequested = true
+  }
+
+  dropped(reason: string): void {
+    this.#options.metrics.dropped(reason)
+  }
+}
+
+function hasMoved({ position, committedPosition }: RecordQueue): boolean {
+  return position !== undefined && position !== committedPosition
+}

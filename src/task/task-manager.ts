@@ -1,0 +1,279 @@
+/**
+ * All tasks of one worker (org.apache.kafka.streams.processor.internals.TaskManager): makes and
+ * closes them, hands them their records, lets them work in turn, and commits them together.
+ *
+ * The worker's loop, in its words:
+ *
+ *     create → fetch committed offsets → initialize → restore changelogs → completeRestoration
+ *     addRecords … process(deadline) → punctuate → writeBehind(deadline)
+ *     offsets = prepareCommit() → flush the producer → commit the offsets → committed()
+ *     revoke: suspend(ids) → prepareCommit(ids) → … → committed(ids) → close(ids, clean)
+ */
+import { assert } from '../base/assert.ts'
+import type { Clock } from '../base/clock.ts'
+import { StreamsError } from '../errors.ts'
+import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
+import { parseTaskId, type TaskId } from '../processor/record-metadata.ts'
+import type { Topology } from '../topology/topology.ts'
+import type { DeserializationErrorHandler } from './record-queue.ts'
+import type { RecordSink } from './record-sink.ts'
+import type { TaskEngines } from './state-manager.ts'
+import { StreamTask } from './stream-task.ts'
+import type { CommittedOffset } from './task.ts'
+
+export interface TaskManagerOptions {
+  readonly topology: Topology
+  readonly applicationId: string
+  readonly clock: Clock
+  readonly sink: RecordSink
+  readonly metrics: StreamsMetrics
+  /** Opens the engines of a task; the task closes them. */
+  readonly engines: (task: TaskId) => TaskEngines
+  /** Bytes that the record caches of each task may hold; 0: no caching. */
+  readonly cacheBytesPerTask: number
+  /** Partitions of a source topic. */
+  readonly partitionCount: (topic: string) => number
+  /**
+   * Records that the broker has beyond those that were added; undefined: not known yet. Asked only
+   * for a partition that is empty while another one of its task is not.
+   */
+  readonly lag: (topic: string, partition: number) => number | undefined
+  /** Milliseconds; see PartitionGroup. Default 0. */
+  readonly maxTaskIdleMs?: number
+  /** Default `fail`. */
+  readonly onDeserializationError?: DeserializationErrorHandler
+}
+
+/** Records of one task before it is the turn of the next. */
+const recordsPerTurnMax = 1000
+
+/** The tasks of a worker. Every error that leaves it names its task in `context.task`. */
+export class TaskManager {
+  readonly #options: TaskManagerOptions
+  readonly #tasks = new Map<TaskId, StreamTask>()
+  /** By `<partition>/<topic>`. */
+  readonly #tasksByInput = new Map<string, StreamTask>()
+  /** Who begins the next round: the one after who worked last. */
+  #turn = 0
+
+  constructor(options: TaskManagerOptions) {
+    this.#options = options
+  }
+
+  /** In the order of their making. */
+  get tasks(): ReadonlyMap<TaskId, StreamTask> {
+    return this.#tasks
+  }
+
+  /** Makes the task, without any effect outside. */
+  create(id: TaskId): StreamTask {
+    assert(!this.#tasks.has(id), `there is no task ${id} yet`)
+    const { topology, cacheBytesPerTask, engines, ...options } = this.#options
+    const subtopology = topology.subtopologies.find(({ id: number }) => {
+      return number === parseTaskId(id).subtopology
+    })
+    assert(subtopology !== undefined, `the topology has the sub-topology of task ${id}`)
+    const task = new StreamTask({
+      ...options,
+      id,
+      subtopology,
+      engines: engines(id),
+      cacheBytesMax: cacheBytesPerTask,
+    })
+    this.#tasks.set(id, task)
+    for (const { topic, partition } of task.inputs) {
+      this.#tasksByInput.set(inputKey(topic, partition), task)
+    }
+    return task
+  }
+
+  /** Opens the stores of a task; see {@link StreamTask.initialize}. */
+  initialize(id: TaskId, committed: readonly CommittedOffset[]): void {
+    const task = this.#task(id)
+    naming(task, () => task.initialize(committed))
+  }
+
+  /** Lets a restored task run; see {@link StreamTask.completeRestoration}. */
+  completeRestoration(id: TaskId): void {
+    const task = this.#task(id)
+    naming(task, () => task.completeRestoration())
+  }
+
+  #task(id: TaskId): StreamTask {
+    const task = this.#tasks.get(id)
+    assert(task !== undefined, `there is a task ${id}`)
+    return task
+  }
+
+  #chosen(ids: Iterable<TaskId> | undefined): StreamTask[] {
+    if (ids === undefined) return [...this.#tasks.values()]
+    return [...ids].map((id) => this.#task(id))
+  }
+
+  /** The task that reads a partition; undefined: none here. */
+  taskOf(topic: string, partition: number): StreamTask | undefined {
+    return this.#tasksByInput.get(inputKey(topic, partition))
+  }
+
+  /**
+   * Hands over fetched batches. False: no task reads that partition any more, as after a revocation
+   * that overtook the fetch; the records are dropped.
+   */
+  addRecords(topic: string, partition: number, records: Buffer, startOffset: number): boolean {
+    const task = this.taskOf(topic, partition)
+    if (task === undefined || task.state === 'suspended') return false
+    task.addRecords(topic, partition, records, startOffset)
+    return true
+  }
+
+  /** Records of a partition that wait for their task. */
+  bufferedRecords(topic: string, partition: number): number {
+    return this.taskOf(topic, partition)?.bufferedRecords(topic, partition) ?? 0
+  }
+
+  /**
+   * Lets the running tasks work in turn until nothing can be processed or the deadline (of the
+   * monotonic clock) is reached; returns how many records that were.
+   */
+  process(deadline: number): number {
+    const running = this.#running()
+    let total = 0
+    let idleTasks = 0
+    while (idleTasks < running.length) {
+      this.#turn %= running.length
+      const task = running[this.#turn] as StreamTask
+      const processed = naming(task, () => task.process(recordsPerTurnMax, deadline))
+      total += processed
+      idleTasks = processed === 0 ? idleTasks + 1 : 0
+      this.#turn += 1
+      if (this.#options.clock.monotonic() >= deadline) break
+    }
+    return total
+  }
+
+  #running(): StreamTask[] {
+    return [...this.#tasks.values()].filter((task) => task.state === 'running')
+  }
+
+  /** Runs wall-clock punctuations that are due; true when one ran. */
+  punctuate(): boolean {
+    const now = this.#options.clock.now()
+    let ran = false
+    for (const task of this.#running()) {
+      if (naming(task, () => task.punctuate(now))) ran = true
+    }
+    return ran
+  }
+
+  /** True: some task's code has asked for a commit. */
+  get commitRequested(): boolean {
+    for (const task of this.#tasks.values()) if (task.commitRequested) return true
+    return false
+  }
+
+  /** True: a commit would make something durable. */
+  get commitNeeded(): boolean {
+    for (const task of this.#tasks.values()) if (task.commitNeeded) return true
+    return false
+  }
+
+  /**
+   * Flushes the caches of these tasks (default: of all that run or are suspended), and returns the
+   * offsets to commit once the sink has acknowledged everything. Nothing of these tasks may be
+   * processed until {@link committed}; if the commit fails for good, close them unclean.
+   */
+  prepareCommit(ids?: Iterable<TaskId>): CommittedOffset[] {
+    const offsets: CommittedOffset[] = []
+    for (const task of this.#chosen(ids)) {
+      if (task.state !== 'running' && task.state !== 'suspended') continue
+      for (const offset of naming(task, () => task.prepareCommit())) offsets.push(offset)
+    }
+    return offsets
+  }
+
+  /** The offsets of {@link prepareCommit} are committed. */
+  committed(ids?: Iterable<TaskId>): void {
+    for (const task of this.#chosen(ids)) naming(task, () => task.committed())
+  }
+
+  /** Writes committed state to the engines in slices until the deadline; true while there is more. */
+  writeBehind(deadline: number): boolean {
+    let isMore = true
+    while (isMore) {
+      isMore = false
+      for (const task of this.#tasks.values()) {
+        if (naming(task, () => task.writeBehind())) isMore = true
+        if (this.#options.clock.monotonic() >= deadline) return true
+      }
+    }
+    return false
+  }
+
+  /** Ends processing of these tasks; see {@link StreamTask.suspend}. */
+  suspend(ids: Iterable<TaskId>): void {
+    for (const task of this.#chosen(ids)) naming(task, () => task.suspend())
+  }
+
+  /**
+   * Closes these tasks (default: all). All are closed, also when one fails; the first failure is
+   * thrown.
+   */
+  close(ids: Iterable<TaskId> | undefined, options: { clean: boolean }): void {
+    const failures: unknown[] = []
+    for (const task of this.#chosen(ids)) {
+      this.#tasks.delete(task.id)
+      for (const { topic, partition } of task.inputs) {
+        this.#tasksByInput.delete(inputKey(topic, partition))
+      }
+      try {
+        naming(task, () => task.close(options))
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+    if (failures.length > 0) throw failures[0]
+  }
+
+  /** Bytes in the caches and write-behind buffers of all tasks. */
+  memoryBytes(): number {
+    let bytes = 0
+    for (const task of this.#tasks.values()) bytes += task.memoryBytes()
+    return bytes
+  }
+
+  /** Bytes of all tasks that are not in the engines yet. */
+  dirtyBytes(): number {
+    let bytes = 0
+    for (const task of this.#tasks.values()) bytes += task.dirtyBytes()
+    return bytes
+  }
+
+  /** Sets the gauges of tasks and their memory; restoring progress is the changelog reader's. */
+  measure(): void {
+    const { metrics } = this.#options
+    let running = 0
+    let restoring = 0
+    for (const { state } of this.#tasks.values()) {
+      if (state === 'running') running += 1
+      if (state === 'restoring') restoring += 1
+    }
+    metrics.tasksRunning.set(running)
+    metrics.tasksRestoring.set(restoring)
+    metrics.stateMemoryBytes.set(this.memoryBytes())
+    metrics.dirtyBytes.set(this.dirtyBytes())
+  }
+}
+
+function inputKey(topic: string, partition: number): string {
+  return `${partition}/${topic}`
+}
+
+/** Failures of disk, sink or serde know nothing of tasks: adds the name, keeps code and facts. */
+function naming<T>(task: StreamTask, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof StreamsError) || error.context['task'] !== undefined) throw error
+    throw new StreamsError(error.code, { ...error.context, task: task.id }, { cause: error })
+  }
+}
