@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { StreamsError, isStreamsError } from '../errors.ts'
 import { taskId, type TaskId } from '../processor/record-metadata.ts'
@@ -11,6 +11,8 @@ import {
   type AssignmentData,
   type SubscriptionData,
 } from './user-data.ts'
+
+const packed = (...parts: string[]): string => parts.join('').replaceAll(' ', '')
 
 const tasks = (active: TaskId[], standby: TaskId[] = []): TaskSet => ({
   active: new Set(active),
@@ -27,19 +29,10 @@ const subscription: SubscriptionData = {
 
 // version 1, readable by 1, not deflated · process id · nonce · "h":7070
 // · active {0: 0,+1; +1: 3} · standby {2: 0} · stored {0: 0; +1: 300}
-const subscriptionHex =
-  '010100' +
-  '00112233445566778899aabbccddeeff' +
-  '00000007' +
-  '02681b9e' +
-  '02' +
-  '00020001' +
-  '010103' +
-  '01' +
-  '020100' +
-  '02' +
-  '000100' +
-  '0101ac02'
+const subscriptionHex = packed(
+  '010100 00112233445566778899aabbccddeeff 00000007 02681b9e',
+  '02 00020001 010103 01 020100 02 000100 0101ac02',
+)
 
 test('a subscription has these bytes', () => {
   expect(encodeSubscription(subscription).toString('hex')).toBe(subscriptionHex)
@@ -50,7 +43,7 @@ test('a subscription without an endpoint and without tasks is 27 bytes', () => {
   const least = { ...subscription, endpoint: undefined, held: tasks([]), stored: [] }
   const bytes = encodeSubscription(least)
   expect(bytes.toString('hex')).toBe(
-    '010100' + '00112233445566778899aabbccddeeff' + '00000007' + '01' + '000000',
+    packed('010100 00112233445566778899aabbccddeeff 00000007 01 000000'),
   )
   expect(decodeSubscription(bytes)).toEqual(least)
 })
@@ -65,18 +58,11 @@ const assignment: AssignmentData = {
 }
 
 // no error · active {0: 1} · standby {} · two hosts: "a":1 {0: 0} {} · "b":2 {0: 1} {0: 0}
-const assignmentHex =
-  '010100' +
-  '01' +
-  '01000101' +
-  '00' +
-  '02' +
-  '02610001' +
-  '01000100' +
-  '00' +
-  '02620002' +
-  '01000101' +
-  '01000100'
+const assignmentHex = packed(
+  '010100 01 01000101 00 02',
+  '02610001 01000100 00',
+  '02620002 01000101 01000100',
+)
 
 test('an assignment has these bytes', () => {
   expect(encodeAssignment(assignment).toString('hex')).toBe(assignmentHex)
@@ -133,6 +119,16 @@ test('a body that inflates to more than the bound is refused', () => {
   expect(() => decodeAssignment(bytes)).toThrow(/deflated body cannot be read/)
 })
 
+function outcome(decode: () => unknown): string {
+  try {
+    decode()
+    return 'an answer'
+  } catch (error) {
+    const codes = ['PROTOCOL_MALFORMED', 'PROTOCOL_UNSUPPORTED_VERSION'] as const
+    return codes.find((code) => isStreamsError(error, code)) ?? 'another error'
+  }
+}
+
 test('cut or flipped bytes are an answer or PROTOCOL_MALFORMED, never another error', () => {
   for (const hex of [subscriptionHex, assignmentHex]) {
     const decode = hex === subscriptionHex ? decodeSubscription : decodeAssignment
@@ -145,14 +141,7 @@ test('cut or flipped bytes are an answer or PROTOCOL_MALFORMED, never another er
       fc.property(fc.nat(whole.length - 1), fc.nat(255), (index, value) => {
         const bytes = Buffer.from(whole)
         bytes.writeUInt8(value, index)
-        try {
-          decode(bytes)
-        } catch (error) {
-          expect(
-            isStreamsError(error, 'PROTOCOL_MALFORMED') ||
-              isStreamsError(error, 'PROTOCOL_UNSUPPORTED_VERSION'),
-          ).toBe(true)
-        }
+        expect(outcome(() => decode(bytes))).not.toBe('another error')
       }),
     )
   }
