@@ -1,0 +1,62 @@
+import { booleanSerde } from './boolean-serde.ts'
+import { bytesSerde } from './bytes-serde.ts'
+import { jsonSerde } from './json-serde.ts'
+import { listSerde } from './list-serde.ts'
+import {
+  bigintSerde,
+  doubleSerde,
+  floatSerde,
+  intSerde,
+  longSerde,
+  shortSerde,
+} from './number-serdes.ts'
+import type { Serde } from './serde.ts'
+import type { StandardSchema } from './standard-schema.ts'
+import { stringSerde } from './string-serde.ts'
+import { uuidSerde } from './uuid-serde.ts'
+
+/**
+ * The serdes that come with Millpond. Their bytes are those of Java's serdes of the same name
+ * (`bytes` is ByteArray), so that topics and state can be shared with Java programs.
+ *
+ * @example
+ * const wordCounts = keyValueStore('word-counts', { key: serdes.string, value: serdes.long })
+ */
+export const serdes: {
+  /** Text, UTF-8. */
+  readonly string: Serde<string>
+  /** A whole number in two bytes. */
+  readonly short: Serde<number>
+  /** A whole number in four bytes. */
+  readonly int: Serde<number>
+  /** A Java Long; throws outside `Number.isSafeInteger`. */
+  readonly long: Serde<number>
+  /** The same bytes as `long`, full range. */
+  readonly bigint: Serde<bigint>
+  /** A number in four bytes, rounded to the nearest that has them. */
+  readonly float: Serde<number>
+  /** A JavaScript number in eight bytes. */
+  readonly double: Serde<number>
+  readonly boolean: Serde<boolean>
+  /** Bytes as they are. */
+  readonly bytes: Serde<Uint8Array>
+  /** A UUID as its 36 characters. */
+  readonly uuid: Serde<string>
+  /** JSON; what is read is validated when there is a schema. */
+  json<T>(schema?: StandardSchema<T>): Serde<T>
+  /** Arrays of what the inner serde writes. */
+  list<T>(inner: Serde<T>): Serde<T[]>
+} = Object.freeze({
+  string: stringSerde,
+  short: shortSerde,
+  int: intSerde,
+  long: longSerde,
+  bigint: bigintSerde,
+  float: floatSerde,
+  double: doubleSerde,
+  boolean: booleanSerde,
+  bytes: bytesSerde,
+  uuid: uuidSerde,
+  json: jsonSerde,
+  list: listSerde,
+})

@@ -1,0 +1,30 @@
+/** UUIDs as their text (org.apache.kafka.common.serialization.UUIDSerializer). */
+import { deserializeError, serializeError, shown } from './serde-error.ts'
+import type { Serde } from './serde.ts'
+
+const pattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** A UUID in its 36 character text form, in lower case on the wire; upper case is taken too. */
+export const uuidSerde: Serde<string> = Object.freeze({
+  name: 'uuid',
+  serialize: (value: string): Buffer => {
+    if (typeof value !== 'string' || !pattern.test(value)) {
+      throw serializeError('uuid', `${shown(value)} is not a UUID`)
+    }
+    return Buffer.from(value.toLowerCase(), 'latin1')
+  },
+  deserialize: (bytes: Uint8Array): string => {
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+    if (!pattern.test(text)) throw deserializeError('uuid', `${shown(text)} is not a UUID`)
+    return text.toLowerCase()
+  },
+  text: {
+    format: (value: string) => value.toLowerCase(),
+    parse: (text: string) => {
+      if (!pattern.test(text)) throw new Error(`${shown(text)} is not a UUID`)
+      return text.toLowerCase()
+    },
+  },
+  identity: (value: string) => value.toLowerCase(),
+  sizeOf: () => 56,
+})
