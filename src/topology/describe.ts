@@ -11,22 +11,14 @@ interface Described {
   readonly successors: JavaTreeSet<Described>
 }
 
-/**
- * The text of Java's TopologyDescription#toString, byte for byte. `order` has the names of all nodes
- * in the order in which they were added.
- */
-export function describeTopology(
-  subtopologies: readonly Subtopology[],
-  order: readonly string[],
-): string {
-  const texts = subtopologies.map((subtopology) => describeSubtopology(subtopology, order))
-  return `Topologies:\n ${texts.join('')}`
+/** The text of Java's TopologyDescription#toString, byte for byte. */
+export function describeTopology(subtopologies: readonly Subtopology[]): string {
+  return `Topologies:\n ${subtopologies.map(describeSubtopology).join('')}`
 }
 
-function describeSubtopology(subtopology: Subtopology, order: readonly string[]): string {
-  const nodes = arrange(subtopology, order)
-  const texts = nodes.map((described) => `    ${describeNode(described)}\n`)
-  return `  Sub-topology: ${subtopology.id}\n${texts.join('')}\n`
+function describeSubtopology({ id, nodes }: Subtopology): string {
+  const texts = arrange(nodes).map((described) => `    ${describeNode(described)}\n`)
+  return `  Sub-topology: ${id}\n${texts.join('')}\n`
 }
 
 /** Larger sub-trees first, then by name. */
@@ -40,12 +32,9 @@ function compare(left: Described, right: Described): number {
  * Connects the nodes in the order of Java's hash map. That order is visible: parents and children
  * are kept in sorted sets whose elements go on growing, so a set may not end up sorted.
  */
-function arrange(
-  { sources, processors, sinks }: Subtopology,
-  order: readonly string[],
-): Described[] {
+function arrange(nodes: readonly TopologyNode[]): Described[] {
   const byName = new Map<string, Described>()
-  for (const node of [...sources, ...processors, ...sinks]) {
+  for (const node of nodes) {
     byName.set(node.name, {
       node,
       size: 1,
@@ -53,7 +42,7 @@ function arrange(
       successors: new JavaTreeSet(compare),
     })
   }
-  for (const name of hashSetOrder(order.filter((name) => byName.has(name)))) {
+  for (const name of hashSetOrder(nodes.map(({ name }) => name))) {
     const described = byName.get(name)
     if (described === undefined || described.node.kind === 'source') continue
     for (const parentName of described.node.parents) {

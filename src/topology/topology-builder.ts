@@ -5,9 +5,7 @@ import type { Serde } from '../serde/serde.ts'
 import { describeTopology } from './describe.ts'
 import type {
   OffsetReset,
-  ProcessorNode,
   RepartitionTopic,
-  SinkNode,
   SourceNode,
   StoreNode,
   StreamPartitioner,
@@ -135,14 +133,13 @@ export class TopologyBuilder {
   /** The finished topology. The builder can be used further; what was built does not change. */
   build(): Topology {
     const subtopologies = Object.freeze(this.#cut())
-    const order = [...this.#nodes.keys()]
     const copartitionGroups = Object.freeze(
       this.#copartitionGroups.map((names) => this.#topicsOf(names)),
     )
     return Object.freeze({
       subtopologies,
       copartitionGroups,
-      describe: () => describeTopology(subtopologies, order),
+      describe: () => describeTopology(subtopologies),
     })
   }
 
@@ -205,30 +202,11 @@ export class TopologyBuilder {
   }
 
   #subtopology(id: number, names: readonly string[]): Subtopology {
-    const sources: SourceNode[] = []
-    const processors: ProcessorNode[] = []
-    const sinks: SinkNode[] = []
-    const storeNames = new Set<string>()
-    for (const name of names) {
-      const node = this.#nodes.get(name)
-      assert(node !== undefined, 'a group holds only nodes that were added')
-      switch (node.kind) {
-        case 'source':
-          sources.push(Object.freeze({ ...node, internal: this.#isInternal(node) }))
-          break
-        case 'processor': {
-          const stores = [...(this.#storesOfProcessor.get(name) ?? [])]
-          for (const store of stores) storeNames.add(store)
-          processors.push(Object.freeze({ ...node, stores }))
-          break
-        }
-        case 'sink':
-          sinks.push(Object.freeze({ ...node, internal: this.#internalTopics.has(node.topic) }))
-          break
-        default:
-          node satisfies never
-      }
-    }
+    const nodes = names.map((name) => this.#finished(name))
+    const sources = nodes.filter((node) => node.kind === 'source')
+    const processors = nodes.filter((node) => node.kind === 'processor')
+    const sinks = nodes.filter((node) => node.kind === 'sink')
+    const storeNames = new Set(processors.flatMap((node) => node.stores))
     const stores = [...this.#stores.values()].filter((store) =>
       storeNames.has(store.descriptor.name),
     )
@@ -236,11 +214,23 @@ export class TopologyBuilder {
     const repartitionSources = [...this.#internalTopics.values()].filter((topic) =>
       read.has(topic.name),
     )
-    const order = new Map(names.map((name, index) => [name, index]))
-    const nodes = [...sources, ...processors, ...sinks].sort(
-      (a, b) => Number(order.get(a.name)) - Number(order.get(b.name)),
-    )
     return Object.freeze({ id, nodes, sources, processors, sinks, stores, repartitionSources })
+  }
+
+  /** The node with what is only known when all nodes are there. */
+  #finished(name: string): TopologyNode {
+    const node = this.#nodes.get(name)
+    assert(node !== undefined, 'a group holds only nodes that were added')
+    switch (node.kind) {
+      case 'source':
+        return Object.freeze({ ...node, internal: this.#isInternal(node) })
+      case 'processor':
+        return Object.freeze({ ...node, stores: [...(this.#storesOfProcessor.get(name) ?? [])] })
+      case 'sink':
+        return Object.freeze({ ...node, internal: this.#internalTopics.has(node.topic) })
+      default:
+        throw new TypeError(node satisfies never)
+    }
   }
 
   #isInternal(source: SourceNode): boolean {

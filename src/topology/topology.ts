@@ -9,13 +9,13 @@ import type {
 
 /**
  * Nodes and stores that hang together: what one task runs on one partition number. Java's
- * subtopology; numbered as Java numbers them. Nodes are in an order in which parents come first.
+ * subtopology; numbered as Java numbers them.
  */
 export interface Subtopology {
   readonly id: number
   /**
-   * All nodes in the order of their insertion: a parent forwards to its children in this order, so it
-   * decides the order of what they write.
+   * All nodes in the order of their insertion: parents come first, and a parent forwards to its
+   * children in this order, so it decides the order of what they write.
    */
   readonly nodes: readonly TopologyNode[]
   readonly sources: readonly SourceNode[]
