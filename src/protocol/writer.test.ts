@@ -133,7 +133,7 @@ test('a prefix of one or more bytes moves what was written', () => {
     w.prefixWithSize(0)
     w.int8(4)
   })
-  expect(long).toBe(['c801', '09'].join('').repeat(200) + '04')
+  expect(long).toBe(`c801${'09'.repeat(200)}04`)
 })
 
 test('what is written is read back', () => {

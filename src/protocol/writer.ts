@@ -16,7 +16,8 @@ const uuidBytes = 16
  * Appends primitives to one growing Buffer. A writer is made to be used again: `reset()` keeps the
  * buffer, so whatever `finish()` returned is overwritten by what is written next.
  *
- * A value that its field cannot hold is refused with `PROTOCOL_VALUE_INVALID`, never cut short.
+ * A value that its field cannot hold is refused with `PROTOCOL_VALUE_INVALID`, never cut short. What
+ * was written before an error stays: `reset()`, or write into a writer of its own.
  */
 export class Writer {
   /** What is being written, for errors: for example `CreateTopics v7 request`. */
