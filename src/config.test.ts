@@ -107,7 +107,7 @@ test.each([
   ['application.id', 'applicationId'],
   ['statedir', 'stateDir'],
 ])('the unknown option %s is refused with the nearest that exists, %s', (name, nearest) => {
-  expect(() => resolveConfig({ ...least, [name]: 1 } as StreamsConfig)).toThrow(
+  expect(() => resolveConfig({ ...least, [name]: 1 })).toThrow(
     `The option ${name} is not valid: there is no such option; did you mean '${nearest}'?`,
   )
 })
