@@ -22,15 +22,34 @@ const varlongBytesMax = 10
 
 /** Reads an unsigned 32-bit integer. */
 export function readUnsignedVarint(bytes: Uint8Array, position: number, limit: number): number {
-  if (position >= limit) return malformed()
-  const first = bytes[position] as number
-  if (first < 0x80) {
-    varintEnd = position + 1
-    return first
+  // Nearly all are one byte long, and only a function this small is compiled into its callers.
+  if (position < limit) {
+    const byte = bytes[position] as number
+    if (byte < 0x80) {
+      varintEnd = position + 1
+      return byte
+    }
   }
-  let value = first & 0x7f
+  return readLongVarint(bytes, position, limit)
+}
+
+/** Reads a zigzag 32-bit integer. */
+export function readVarint(bytes: Uint8Array, position: number, limit: number): number {
+  if (position < limit) {
+    const byte = bytes[position] as number
+    if (byte < 0x80) {
+      varintEnd = position + 1
+      return (byte >>> 1) ^ -(byte & 1)
+    }
+  }
+  const value = readLongVarint(bytes, position, limit)
+  return (value >>> 1) ^ -(value & 1)
+}
+
+function readLongVarint(bytes: Uint8Array, position: number, limit: number): number {
+  let value = 0
   const last = Math.min(limit, position + varintBytesMax)
-  for (let at = position + 1, shift = 7; at < last; at += 1, shift += 7) {
+  for (let at = position, shift = 0; at < last; at += 1, shift += 7) {
     const byte = bytes[at] as number
     value |= (byte & 0x7f) << shift
     if (byte < 0x80) {
@@ -43,20 +62,21 @@ export function readUnsignedVarint(bytes: Uint8Array, position: number, limit: n
   return malformed()
 }
 
-/** Reads a zigzag 32-bit integer. */
-export function readVarint(bytes: Uint8Array, position: number, limit: number): number {
-  const value = readUnsignedVarint(bytes, position, limit)
-  return (value >>> 1) ^ -(value & 1)
-}
-
 /** Reads a zigzag 64-bit integer; exact up to 2^53 in size, rounded beyond. */
 export function readVarlong(bytes: Uint8Array, position: number, limit: number): number {
+  if (position < limit) {
+    const byte = bytes[position] as number
+    if (byte < 0x80) {
+      varintEnd = position + 1
+      return (byte >>> 1) ^ -(byte & 1)
+    }
+  }
+  return readLongVarlong(bytes, position, limit)
+}
+
+function readLongVarlong(bytes: Uint8Array, position: number, limit: number): number {
   if (position >= limit) return malformed()
   const first = bytes[position] as number
-  if (first < 0x80) {
-    varintEnd = position + 1
-    return (first >>> 1) ^ -(first & 1)
-  }
   // The sign is the lowest bit. Without it, the first byte has six bits of the magnitude, and bits up
   // to 2^31 can be gathered as integers; the bits above are added as floating point numbers.
   let low = (first & 0x7f) >>> 1
@@ -89,20 +109,25 @@ function malformed(): number {
 
 /** Bytes that {@link writeUnsignedVarint} writes for a value from 0 to 2^32 - 1. */
 export function unsignedVarintSize(value: number): number {
-  if (value < 0x80) return 1
-  if (value < 0x4000) return 2
-  if (value < 0x20_0000) return 3
-  return value < 0x1000_0000 ? 4 : 5
+  return ((38 - Math.clz32(value | 1)) / 7) | 0
 }
 
 /** Bytes that {@link writeVarint} writes for a 32-bit integer. */
 export function varintSize(value: number): number {
-  return unsignedVarintSize(((value << 1) ^ (value >> 31)) >>> 0)
+  return unsignedVarintSize((value << 1) ^ (value >> 31))
 }
 
 /** Bytes that {@link writeVarlong} writes for an integer of at most 2^53 in size. */
 export function varlongSize(value: number): number {
-  if (value >= -0x4000_0000 && value < 0x4000_0000) return varintSize(value)
+  return isShort(value) ? varintSize(value) : longVarlongSize(value)
+}
+
+/** Whether zigzag makes 32 bits of it at most: most timestamps differ by no more. */
+function isShort(value: number): boolean {
+  return (value | 0) === value
+}
+
+function longVarlongSize(value: number): number {
   let rest = Math.floor((value < 0 ? -value - 1 : value) / 64)
   let size = 1
   while (rest > 0) {
@@ -114,9 +139,23 @@ export function varlongSize(value: number): number {
 
 /** Writes an integer from 0 to 2^32 - 1; returns the position after it. There must be room. */
 export function writeUnsignedVarint(bytes: Uint8Array, position: number, value: number): number {
-  let rest = value >>> 0
+  // Nearly all are short, and only a function this small is compiled into its callers.
+  if (value < 0x80) {
+    bytes[position] = value
+    return position + 1
+  }
+  if (value < 0x4000) {
+    bytes[position] = value | 0x80
+    bytes[position + 1] = value >>> 7
+    return position + 2
+  }
+  return writeLongVarint(bytes, position, value)
+}
+
+function writeLongVarint(bytes: Uint8Array, position: number, value: number): number {
+  let rest = value
   while (rest > 0x7f) {
-    bytes[position] = (rest & 0x7f) | 0x80
+    bytes[position] = rest | 0x80
     position += 1
     rest >>>= 7
   }
@@ -126,7 +165,7 @@ export function writeUnsignedVarint(bytes: Uint8Array, position: number, value: 
 
 /** Writes a 32-bit integer as zigzag; returns the position after it. There must be room. */
 export function writeVarint(bytes: Uint8Array, position: number, value: number): number {
-  return writeUnsignedVarint(bytes, position, (value << 1) ^ (value >> 31))
+  return writeUnsignedVarint(bytes, position, ((value << 1) ^ (value >> 31)) >>> 0)
 }
 
 /**
@@ -134,7 +173,12 @@ export function writeVarint(bytes: Uint8Array, position: number, value: number):
  * room.
  */
 export function writeVarlong(bytes: Uint8Array, position: number, value: number): number {
-  if (value >= -0x4000_0000 && value < 0x4000_0000) return writeVarint(bytes, position, value)
+  return isShort(value)
+    ? writeVarint(bytes, position, value)
+    : writeLongVarlong(bytes, position, value)
+}
+
+function writeLongVarlong(bytes: Uint8Array, position: number, value: number): number {
   const magnitude = value < 0 ? -value - 1 : value
   let rest = Math.floor(magnitude / 64)
   bytes[position] = ((magnitude % 64) << 1) | (value < 0 ? 1 : 0) | (rest > 0 ? 0x80 : 0)

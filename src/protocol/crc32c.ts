@@ -1,43 +1,50 @@
 /**
- * CRC-32C (Castagnoli), the checksum of record batches. The native function is twenty times as fast as the
- * table, and is loaded at the first use; the table takes over where no binary exists for the platform.
+ * CRC-32C (Castagnoli), the checksum of record batches.
+ *
+ * Native code makes 4 GB a second of it and a table in JavaScript 0.3; but the call and the view that it
+ * needs cost as much as some hundred bytes in JavaScript, which is what a batch of one record has. So both
+ * are in use, and the table alone where no binary exists for the platform.
  */
 import { createRequire } from 'node:module'
+import { assert } from '../base/assert.ts'
 
-type Crc32c = (bytes: Uint8Array) => number
+type NativeCrc32c = (bytes: Uint8Array) => number
 
-interface NativeModule {
-  readonly crc32c: Crc32c
-}
+/** Up to this many bytes the table is faster (measured on Node 20 and 24). */
+const tableBytesMax = 128
 
 /** The Castagnoli polynomial, bits reversed. */
 const polynomial = 0x82f6_3b78
 
-let implementation: Crc32c | undefined
-
-/** The checksum as an unsigned 32-bit integer. */
-export function crc32c(bytes: Uint8Array): number {
-  implementation ??= loadNative() ?? tableCrc32c
-  return implementation(bytes)
-}
-
-function loadNative(): Crc32c | undefined {
-  try {
-    const native = createRequire(import.meta.url)('@node-rs/crc32') as NativeModule
-    return native.crc32c
-  } catch {
-    return undefined
-  }
-}
+/** Loaded at the first use; null when it does not load. */
+let native: NativeCrc32c | null | undefined
 
 let table: Int32Array | undefined
 
-/** The same in JavaScript, for platforms without the native function. */
-export function tableCrc32c(bytes: Uint8Array): number {
+/** The checksum of the bytes from `start` to before `end`, as an unsigned 32-bit integer. */
+export function crc32c(bytes: Uint8Array, start = 0, end: number = bytes.length): number {
+  assert(start >= 0 && end <= bytes.length, 'a checksum is of bytes that exist')
+  if (end - start <= tableBytesMax) return tableCrc32c(bytes, start, end)
+  if (native === undefined) native = loadNative()
+  if (native === null) return tableCrc32c(bytes, start, end)
+  return native(end - start === bytes.length ? bytes : bytes.subarray(start, end))
+}
+
+function loadNative(): NativeCrc32c | null {
+  try {
+    const loaded = createRequire(import.meta.url)('@node-rs/crc32') as { crc32c: NativeCrc32c }
+    return loaded.crc32c
+  } catch {
+    return null
+  }
+}
+
+/** {@link crc32c} without native code. */
+export function tableCrc32c(bytes: Uint8Array, start: number, end: number): number {
   table ??= makeTable()
   let crc = -1
-  for (let i = 0; i < bytes.length; i += 1) {
-    crc = (crc >>> 8) ^ (table[(crc ^ (bytes[i] as number)) & 0xff] as number)
+  for (let at = start; at < end; at += 1) {
+    crc = (crc >>> 8) ^ (table[(crc ^ (bytes[at] as number)) & 0xff] as number)
   }
   return ~crc >>> 0
 }

@@ -39,5 +39,5 @@ export function patchProducer(
 
 /** Writes the CRC that belongs to the bytes. */
 export function sealBatch(batch: Buffer): void {
-  batch.writeUInt32BE(crc32c(batch.subarray(batchPosition.attributes)), batchPosition.crc)
+  batch.writeUInt32BE(crc32c(batch, batchPosition.attributes), batchPosition.crc)
 }

@@ -13,6 +13,7 @@
  *     }
  */
 import { emptyBytes } from '../base/bytes.ts'
+import { readText } from '../base/text.ts'
 import { readVarint, readVarlong, varintEnd } from '../base/varint.ts'
 import { StreamsError } from '../errors.ts'
 import {
@@ -46,6 +47,9 @@ const recordBytesMin = 7
 
 /** A header has at least two bytes: the lengths of an empty name and of a null value. */
 const headerBytesMin = 2
+
+/** Attributes, and four numbers of three bytes each. */
+const shortPrefixMax = 13
 
 /** A cursor over record batches; see the module. All views are borrowed: copy what outlives the bytes. */
 export class RecordBatchReader {
@@ -123,7 +127,7 @@ export class RecordBatchReader {
     if (end < start + batchPosition.records) throw corrupt(baseOffset, `its length is ${length}`)
     if (end > bytes.length) return false
     const crc = bytes.readUInt32BE(start + batchPosition.crc)
-    const actualCrc = crc32c(bytes.subarray(start + batchPosition.attributes, end))
+    const actualCrc = crc32c(bytes, start + batchPosition.attributes, end)
     if (crc !== actualCrc) {
       throw corrupt(baseOffset, `its CRC is ${actualCrc}, the header says ${crc}`)
     }
@@ -257,6 +261,61 @@ export class RecordBatchReader {
   next(): boolean {
     if (this.#recordsLeft === 0) return false
     if (!this.#recordsOpen) this.#openRecords()
+    if (!this.#nextShort()) this.#nextAny()
+    this.#recordsLeft -= 1
+    return true
+  }
+
+  /**
+   * Takes nearly every record, in less than half the time: no number in it needs more than three bytes, it
+   * has no headers, and it is not the last of all. Anything else, also what is malformed, is left to
+   * {@link #nextAny}: false, and nothing was moved.
+   */
+  #nextShort(): boolean {
+    const bytes = this.#buffer
+    const limit = this.#recordsEnd
+    let at = this.#recordEnd
+    if (this.#recordsLeft === 1 || at + shortPrefixMax > limit) return false
+    const length = readShort(bytes, at)
+    at += length & 3
+    const end = at + (length >>> 3)
+    if (length === 0 || (length & 4) !== 0 || end > limit) return false
+    at += 1
+    const timestampDelta = readShort(bytes, at)
+    at += timestampDelta & 3
+    const offsetDelta = readShort(bytes, at)
+    at += offsetDelta & 3
+    const keyLength = readShort(bytes, at)
+    if (timestampDelta === 0 || offsetDelta === 0 || keyLength === 0) return false
+    const keyStart = at + (keyLength & 3)
+    const keyEnd = keyStart + decodeShort(keyLength)
+    at = keyEnd < keyStart ? keyStart : keyEnd
+    if (keyEnd < keyStart - 1 || at + 3 > limit) return false
+    const valueLength = readShort(bytes, at)
+    const valueStart = at + (valueLength & 3)
+    const valueEnd = valueStart + decodeShort(valueLength)
+    at = valueEnd < valueStart ? valueStart : valueEnd
+    // One byte is left, and it says that there are no headers.
+    if (valueLength === 0 || valueEnd < valueStart - 1 || at + 1 !== end || bytes[at] !== 0) {
+      return false
+    }
+    this.#recordEnd = end
+    this.#offset = this.#baseOffset + decodeShort(offsetDelta)
+    this.#timestamp =
+      (this.#attributes & batchAttribute.logAppendTime) === 0
+        ? this.#baseTimestamp + decodeShort(timestampDelta)
+        : this.#maxTimestamp
+    this.#keyStart = keyStart
+    this.#keyEnd = keyEnd
+    this.#valueStart = valueStart
+    this.#valueEnd = valueEnd
+    this.#headersStart = end
+    this.#headerCount = 0
+    return true
+  }
+
+  /** Takes a record of any form, and says what is wrong with one that is malformed. */
+  #nextAny(): void {
     const bytes = this.#buffer
     const length = readVarint(bytes, this.#recordEnd, this.#recordsEnd)
     if (varintEnd < 0) throw this.#corrupt('the length of a record is malformed')
@@ -289,7 +348,6 @@ export class RecordBatchReader {
     if (this.#recordsLeft === 1 && end !== this.#recordsEnd) {
       throw this.#corrupt(`it has more than ${this.#recordCount} records`)
     }
-    this.#recordsLeft -= 1
     this.#recordEnd = end
     this.#offset = this.#baseOffset + offsetDelta
     this.#timestamp =
@@ -302,7 +360,6 @@ export class RecordBatchReader {
     this.#valueEnd = valueEnd
     this.#headersStart = headersStart
     this.#headerCount = headerCount
-    return true
   }
 
   #openRecords(): void {
@@ -374,12 +431,12 @@ export class RecordBatchReader {
 
   /** The key as UTF-8 text, without a view in between. */
   keyString(): string | null {
-    return this.hasKey ? this.#buffer.toString('utf8', this.#keyStart, this.#keyEnd) : null
+    return this.hasKey ? readText(this.#buffer, this.#keyStart, this.#keyEnd) : null
   }
 
   /** The value as UTF-8 text, without a view in between. */
   valueString(): string | null {
-    return this.hasValue ? this.#buffer.toString('utf8', this.#valueStart, this.#valueEnd) : null
+    return this.hasValue ? readText(this.#buffer, this.#valueStart, this.#valueEnd) : null
   }
 
   get headerCount(): number {
@@ -421,6 +478,25 @@ export class RecordBatchReader {
   #corrupt(detail: string): StreamsError {
     return corrupt(this.#baseOffset, detail)
   }
+}
+
+/**
+ * Reads a varint of at most three bytes as one number, (zigzag value * 4 + its length); 0 when it is
+ * longer. Two results in one keep both in registers: the caller takes `& 3` and {@link decodeShort}. It
+ * looks at up to three bytes and leaves it to the caller that they exist.
+ */
+function readShort(bytes: Uint8Array, at: number): number {
+  const first = bytes[at] as number
+  if (first < 0x80) return (first << 2) | 1
+  const second = bytes[at + 1] as number
+  if (second < 0x80) return ((first & 0x7f) << 2) | (second << 9) | 2
+  const third = bytes[at + 2] as number
+  if (third < 0x80) return ((first & 0x7f) << 2) | ((second & 0x7f) << 9) | (third << 16) | 3
+  return 0
+}
+
+function decodeShort(short: number): number {
+  return (short >>> 3) ^ -((short >>> 2) & 1)
 }
 
 function corrupt(offset: number, detail: string): StreamsError {

@@ -3,7 +3,15 @@
  * growing Buffer; the header is written, and the CRC computed, once, when the batch is finished.
  */
 import { assert } from '../base/assert.ts'
-import { varintSize, varlongSize, writeVarint, writeVarlong } from '../base/varint.ts'
+import { writeAscii } from '../base/text.ts'
+import {
+  unsignedVarintSize,
+  varintSize,
+  varlongSize,
+  writeUnsignedVarint,
+  writeVarint,
+  writeVarlong,
+} from '../base/varint.ts'
 import { compress, compressions, type Compression } from './compression.ts'
 import { sealBatch } from './record-batch-patch.ts'
 import {
@@ -48,10 +56,10 @@ const retainedBytesMax = 1024 * 1024
 const batchBytesMax = 0x7fff_ffff
 
 /** Up to this length a loop is cheaper than the call into native code. */
-const loopBytesMax = 24
+const loopBytesMax = 12
 
 /** Up to this length an ASCII loop is cheaper than a Buffer in between. */
-const loopCharactersMax = 128
+const loopCharactersMax = 48
 
 /** The most that length, attributes, timestamp delta, offset delta and three counts can take. */
 const recordOverheadMax = 5 + 1 + 10 + 5 + 5 + 5 + 5
@@ -146,21 +154,28 @@ export class RecordBatchBuilder {
   ): number {
     assert(offsetDelta > this.#lastOffsetDelta, 'offsets in a batch ascend')
     const timestampDelta = this.#recordCount === 0 ? 0 : timestamp - this.#baseTimestamp
+    const offsetCode = offsetDelta << 1
+    const keyCode = lengthCode(keyLength)
+    const valueLength = value === null ? -1 : value.length
+    const valueCode = lengthCode(valueLength)
     const bodyBytes =
       1 +
       varlongSize(timestampDelta) +
-      varintSize(offsetDelta) +
-      fieldSize(keyLength) +
-      fieldSize(value === null ? -1 : value.length) +
+      unsignedVarintSize(offsetCode) +
+      unsignedVarintSize(keyCode) +
+      (keyLength < 0 ? 0 : keyLength) +
+      unsignedVarintSize(valueCode) +
+      (valueLength < 0 ? 0 : valueLength) +
       (headers === undefined ? 1 : headersSize(headers))
-    const end = this.#end + varintSize(bodyBytes) + bodyBytes
+    const bodyCode = bodyBytes << 1
+    const end = this.#end + unsignedVarintSize(bodyCode) + bodyBytes
     if (end > this.#bytes.length) this.#grow(end)
     const bytes = this.#bytes
-    let position = writeVarint(bytes, this.#end, bodyBytes)
+    let position = writeUnsignedVarint(bytes, this.#end, bodyCode)
     bytes[position] = 0
     position = writeVarlong(bytes, position + 1, timestampDelta)
-    position = writeVarint(bytes, position, offsetDelta)
-    return writeVarint(bytes, position, keyLength)
+    position = writeUnsignedVarint(bytes, position, offsetCode)
+    return writeUnsignedVarint(bytes, position, keyCode)
   }
 
   #finishRecord(
@@ -171,7 +186,11 @@ export class RecordBatchBuilder {
     headers: HeadersToWrite | undefined,
   ): void {
     const bytes = this.#bytes
-    let position = writeVarint(bytes, keyEnd, value === null ? -1 : value.length)
+    let position = writeUnsignedVarint(
+      bytes,
+      keyEnd,
+      lengthCode(value === null ? -1 : value.length),
+    )
     if (value !== null) position = copyBytes(bytes, position, value)
     if (headers === undefined) {
       bytes[position] = 0
@@ -262,6 +281,11 @@ export function recordSizeMax(
   )
 }
 
+/** Zigzag of a length, where -1 stands for null. */
+function lengthCode(length: number): number {
+  return length < 0 ? 1 : length << 1
+}
+
 function fieldSize(length: number): number {
   return length < 0 ? 1 : varintSize(length) + length
 }
@@ -290,14 +314,4 @@ function copyBytes(bytes: Buffer, start: number, source: Uint8Array): number {
   if (length > loopBytesMax) bytes.set(source, start)
   else for (let i = 0; i < length; i += 1) bytes[start + i] = source[i] as number
   return start + length
-}
-
-/** Writes text as far as it is ASCII; false when it is not. */
-function writeAscii(bytes: Buffer, start: number, text: string): boolean {
-  for (let i = 0; i < text.length; i += 1) {
-    const code = text.charCodeAt(i)
-    if (code > 0x7f) return false
-    bytes[start + i] = code
-  }
-  return true
 }
