@@ -3,10 +3,9 @@ import { defineApi } from '../schema.ts'
 
 /**
  * Appends record batches. Versions 0 to 2 carried the old record formats and are not spoken, yet a
- * broker names 0 as its first version in ApiVersions, as Kafka 4 does (KAFKA-18659): librdkafka before
- * 2.8 takes a first version above 2 as a sign that compression and message timestamps are not
- * supported, although it then sends version 7. A request in one of the three is answered with
- * UNSUPPORTED_VERSION, since the table refuses it.
+ * broker names 0 as its first version in ApiVersions, as Kafka 4 does (KAFKA-18659): older librdkafka
+ * looks for one certain old version and compresses nothing when it is missing, although it then
+ * sends a newer one. A request in one of the three cannot be read: a broker closes the connection.
  */
 export const produce = defineApi({
   key: 0,
