@@ -1,9 +1,12 @@
-import type { StreamsError } from '../errors.ts'
+import { StreamsError } from '../errors.ts'
+import { FetchBuffer } from './fetch-buffer.ts'
+import { FetchDispatcher } from './fetch-dispatcher.ts'
+import type { FetchPartition } from './fetch-partition.ts'
+import type { FetchAssignment, FetchedRecords, OffsetReset } from './fetched-records.ts'
 import type { KafkaClient } from './kafka-client.ts'
 import type { TopicPartition } from './topic-metadata.ts'
 
-/** Where to start when an offset is not in the log; `none`: that is an error of the partition. */
-export type OffsetReset = 'earliest' | 'latest' | 'none'
+export type { FetchAssignment, FetchedRecords, OffsetReset } from './fetched-records.ts'
 
 /** Options of a {@link Fetcher}; all optional. */
 export interface FetcherOptions {
@@ -24,38 +27,15 @@ export interface FetcherOptions {
    * of those holds at most one response's share. Default 32 MiB.
    */
   bufferBytesMax?: number
-  signal?: AbortSignal
 }
 
-/** A partition to be read, and from where. */
-export interface FetchAssignment extends TopicPartition {
-  /** The first offset wanted, or an end of the log. */
-  readonly offset: number | 'earliest' | 'latest'
-  /** Default: that of the fetcher. */
-  readonly offsetReset?: OffsetReset
-}
-
-/** What one fetch brought of one partition. */
-export interface FetchedRecords extends TopicPartition {
-  /**
-   * Whole record batches, for a RecordBatchReader (which verifies them). A view of the response:
-   * it keeps the whole response in memory for as long as it is held. Empty when `error` is set.
-   */
-  readonly records: Buffer
-  /** Skip records below it: the first batch may begin before. */
-  readonly startOffset: number
-  /** The offset after the last batch in `records`. */
-  readonly nextOffset: number
-  readonly highWatermark: number
-  readonly logStartOffset: number
-  readonly lastStableOffset: number
-  /** Aborted transactions in this range; empty under `read-uncommitted`. */
-  readonly aborted: readonly { readonly producerId: number; readonly firstOffset: number }[]
-  /**
-   * Set: this partition is stopped (`OFFSET_OUT_OF_RANGE` under reset `none`, a Kafka error that
-   * does not pass). It goes on after {@link Fetcher.seek}; others are not affected.
-   */
-  readonly error: StreamsError | undefined
+const defaults = {
+  offsetReset: 'none' as OffsetReset,
+  fetchMaxWaitMs: 500,
+  fetchMinBytes: 1,
+  fetchMaxBytes: 16 * 1024 * 1024,
+  maxPartitionFetchBytes: 1024 * 1024,
+  bufferBytesMax: 32 * 1024 * 1024,
 }
 
 /**
@@ -70,54 +50,73 @@ export interface FetchedRecords extends TopicPartition {
  * }
  */
 export class Fetcher implements AsyncDisposable {
+  readonly #buffer: FetchBuffer
+  readonly #dispatcher: FetchDispatcher
+
+  /** Throws `CONFIG_INVALID`. Connects when something is assigned. */
   constructor(client: KafkaClient, options: FetcherOptions = {}) {
-    throw new Error('to come')
+    if (options.isolationLevel === 'read-committed') {
+      throw new StreamsError('CONFIG_INVALID', {
+        option: 'isolationLevel',
+        detail: 'read-committed is not supported yet, use read-uncommitted',
+      })
+    }
+    const stated = Object.entries(options).filter(([, value]) => value !== undefined)
+    const settings: typeof defaults = { ...defaults, ...Object.fromEntries(stated) }
+    const { clock, random } = client
+    this.#buffer = new FetchBuffer({ clock, random, offsetReset: settings.offsetReset })
+    this.#dispatcher = new FetchDispatcher(client, this.#buffer, settings)
   }
 
   /** What is read. */
   get assignment(): readonly TopicPartition[] {
-    throw new Error('to come')
+    return [...this.#buffer.partitions()].map(({ topic, partition }) => ({ topic, partition }))
   }
 
   /**
    * Adds partitions; one that is assigned already is moved to the offset (what was fetched of it is
-   * dropped). A new partition is not paused.
+   * dropped) and stays paused if it was. A new partition is not paused.
    */
   assign(partitions: readonly FetchAssignment[]): void {
-    throw new Error('to come')
+    for (const assigned of partitions) this.#buffer.assign(assigned)
+    this.#dispatcher.schedule()
   }
 
   /** Stops reading these and drops what was fetched of them. Unknown ones are ignored. */
   unassign(partitions: readonly TopicPartition[]): void {
-    throw new Error('to come')
+    for (const { topic, partition } of partitions) {
+      this.#with(topic, partition, (found) => this.#buffer.remove(found))
+    }
   }
 
-  /** Moves an assigned partition: as `assign` of this one, keeping its pause. */
+  /** Moves an assigned partition: as `assign` of this one. Ignored when it is not assigned. */
   seek(topic: string, partition: number, offset: number | 'earliest' | 'latest'): void {
-    throw new Error('to come')
+    this.#with(topic, partition, (found) => this.#buffer.seek(found, offset))
   }
 
   /** Neither fetches nor returns records of it until resumed; what is buffered is kept. */
   pause(topic: string, partition: number): void {
-    throw new Error('to come')
+    this.#with(topic, partition, (found) => this.#buffer.pause(found))
   }
 
   resume(topic: string, partition: number): void {
-    throw new Error('to come')
+    this.#with(topic, partition, (found) => this.#buffer.resume(found))
   }
 
   isPaused(topic: string, partition: number): boolean {
-    throw new Error('to come')
+    return this.#buffer.find(topic, partition)?.isPaused ?? false
   }
 
   /** Takes what is there, errors included; empty when there is nothing. Never waits. */
   poll(): FetchedRecords[] {
-    throw new Error('to come')
+    const taken = this.#buffer.poll()
+    if (taken.length > 0) this.#dispatcher.schedule()
+    return taken
   }
 
   /** Resolves when `poll` would return something, after `maxMs`, on abort or on close. Never rejects. */
   wait(maxMs: number, signal?: AbortSignal): Promise<void> {
-    throw new Error('to come')
+    return this.#buffer.wait(maxMs, [this.#dispatcher.life, signal])
   }
 
   /**
@@ -125,30 +124,39 @@ export class Fetcher implements AsyncDisposable {
    * for the end of the log that was asked for.
    */
   position(topic: string, partition: number): number | undefined {
-    throw new Error('to come')
+    return this.#buffer.find(topic, partition)?.position
   }
 
   /** The end of the log as of the last response; undefined before the first. */
   highWatermark(topic: string, partition: number): number | undefined {
-    throw new Error('to come')
+    return this.#buffer.find(topic, partition)?.highWatermark
   }
 
   /** Records between `position` and the high watermark; undefined while either is. */
   lag(topic: string, partition: number): number | undefined {
-    throw new Error('to come')
+    const found = this.#buffer.find(topic, partition)
+    if (found?.highWatermark === undefined || found.position === undefined) return undefined
+    return Math.max(0, found.highWatermark - found.position)
   }
 
   /** Bytes that wait for `poll`, paused partitions included. */
   get bufferedBytes(): number {
-    throw new Error('to come')
+    return this.#buffer.bytes
   }
 
-  /** Stops the loops and waits for them. Idempotent. */
+  /** Stops fetching and waits for what is under way. Idempotent. */
   close(): Promise<void> {
-    throw new Error('to come')
+    return this.#dispatcher.close()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    throw new Error('to come')
+    return this.close()
+  }
+
+  #with(topic: string, partition: number, change: (found: FetchPartition) => void): void {
+    const found = this.#buffer.find(topic, partition)
+    if (found === undefined) return
+    change(found)
+    this.#dispatcher.schedule()
   }
 }

@@ -3,8 +3,17 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import type { Transport } from '../base/transport.ts'
+import { StreamsError } from '../errors.ts'
+import { errorCode, kafkaError } from '../protocol/error-codes.ts'
+import { findCoordinator } from '../protocol/messages/10-find-coordinator.ts'
 import type { Api } from '../protocol/schema.ts'
-import type { TopicMetadata, TopicPartition } from './topic-metadata.ts'
+import type { BrokerConnection, RequestBody } from './broker-connection.ts'
+import { BrokerPool, type BrokerAddress } from './broker-pool.ts'
+import type { PartitionLeader } from './cluster-view.ts'
+import { Cluster } from './cluster.ts'
+import { canPass, isCoordinatorError, isLeaderError, kafkaFailure } from './kafka-failure.ts'
+import { Retry } from './retry.ts'
+import type { BrokerNode, TopicMetadata, TopicPartition } from './topic-metadata.ts'
 
 /** What a {@link KafkaClient} needs; `brokers` and the ports must be given. */
 export interface KafkaClientOptions {
@@ -34,6 +43,8 @@ export interface KafkaClientOptions {
   metadataMaxAgeMs?: number
   /** Given: TLS with these options of node:tls. */
   tls?: ConnectionOptions
+  /** Runs on each new connection before anything else is asked of it: for SASL. */
+  authenticate?: (connection: BrokerConnection) => Promise<void>
 }
 
 /**
@@ -43,8 +54,8 @@ export interface KafkaClientOptions {
  */
 export type ConnectionPurpose =
   | 'control'
-  | 'produce'
   | 'coordinator'
+  | `produce:${number}`
   | `fetch:${string}`
   | `group:${number}`
 
@@ -78,6 +89,8 @@ export interface RequestOptions<Response> {
   subject?: string
   /** The highest version to be used. Default: the highest that both sides know. */
   versionMax?: number
+  /** About how large the request is, so that it is written without moving it. */
+  bytesHint?: number
   signal?: AbortSignal
 }
 
@@ -89,6 +102,21 @@ export interface TopicMetadataOptions {
   timeoutMs?: number
   signal?: AbortSignal
 }
+
+const defaults = {
+  clientId: 'millpond',
+  requestTimeoutMs: 30_000,
+  connectTimeoutMs: 10_000,
+  deadlineMs: 60_000,
+  reconnectBackoffMs: 50,
+  reconnectBackoffMaxMs: 1000,
+  retryBackoffMs: 100,
+  retryBackoffMaxMs: 1000,
+  metadataMaxAgeMs: 300_000,
+}
+
+/** From v4 on FindCoordinator has another form that only helps who looks for many at once. */
+const findCoordinatorVersionMax = 3
 
 /**
  * A connection to a Kafka cluster: finds brokers, leaders and coordinators, keeps connections, tries
@@ -104,55 +132,336 @@ export class KafkaClient implements AsyncDisposable {
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
+  readonly #options: typeof defaults
+  readonly #pool: BrokerPool
+  readonly #cluster: Cluster
+  readonly #coordinators = new Map<string, BrokerAddress>()
+  /** Searches under way, shared by all who ask. */
+  readonly #searches = new Map<string, Promise<BrokerAddress>>()
+  readonly #life = new AbortController()
+  #purposeCount = 0
+  #closing: Promise<void> | undefined
 
+  /** Connects when first used. Throws `CONFIG_INVALID` for a broker that is not `host:port`. */
   constructor(options: KafkaClientOptions) {
-    this.clock = options.clock
-    this.random = options.random
-    this.log = options.log
+    const { clock, random, log, transport, tls, authenticate } = options
+    this.clock = clock
+    this.random = random
+    this.log = log
+    const stated = Object.entries(options).filter(([, value]) => value !== undefined)
+    this.#options = { ...defaults, ...Object.fromEntries(stated) }
+    const bootstrap = parseBrokers(options.brokers)
+    this.#pool = new BrokerPool({
+      ...this.#options,
+      clock,
+      random,
+      log,
+      transport,
+      tls,
+      authenticate,
+    })
+    this.#cluster = new Cluster({
+      clock,
+      random,
+      log,
+      bootstrap,
+      pool: this.#pool,
+      metadataMaxAgeMs: this.#options.metadataMaxAgeMs,
+    })
   }
 
   /**
    * What the cluster says about these topics, from the cache when it knows all of them. A topic that
-   * does not exist is absent. All topics asked for once are kept fresh from then on.
+   * does not exist is absent. All topics asked for once are kept fresh from then on. Rejects as
+   * `request` does, and with `KAFKA_ERROR` for a topic that may not be seen.
    */
-  topicMetadata(
-    _topics: readonly string[],
-    _options: TopicMetadataOptions = {},
+  async topicMetadata(
+    topics: readonly string[],
+    options: TopicMetadataOptions = {},
   ): Promise<ReadonlyMap<string, TopicMetadata>> {
-    throw new Error('to come')
+    const { view } = this.#cluster
+    const isKnown = !options.fresh && topics.every((topic) => view.topic(topic) !== undefined)
+    if (!isKnown) await this.#refreshTopics(topics, options)
+    const found = new Map<string, TopicMetadata>()
+    for (const topic of topics) {
+      const known = view.topic(topic)
+      if (known === undefined) this.#cluster.untrack(topic)
+      else found.set(topic, known)
+    }
+    return found
   }
 
   /** Partitions of a topic as the cache knows it; undefined: not known (yet). Never waits. */
-  partitionCount(_topic: string): number | undefined {
-    throw new Error('to come')
+  partitionCount(topic: string): number | undefined {
+    return this.#cluster.view.topic(topic)?.partitions.length
+  }
+
+  /** The leader of a partition as the cache knows it; undefined: none is known. Never waits. */
+  leaderOf(topic: string, partition: number): PartitionLeader | undefined {
+    return this.#cluster.view.leader(topic, partition)
+  }
+
+  /** The brokers as the cache knows them. */
+  get nodes(): ReadonlyMap<number, BrokerNode> {
+    return this.#cluster.view.nodes
+  }
+
+  /**
+   * Resolves when the cluster was asked anew about these topics and all others that are tracked. One
+   * pass over the brokers: rejects as `request` with `retry: 'none'`.
+   */
+  refreshMetadata(topics: Iterable<string> = []): Promise<void> {
+    for (const topic of topics) this.#cluster.track(topic)
+    if (this.#life.signal.aborted) return Promise.reject(this.#closed())
+    return this.#cluster.refresh()
   }
 
   /**
    * Sends a request to the broker that it concerns and returns the answer. Rejects with
    * `BROKER_UNREACHABLE`, `CONNECTION_CLOSED`, `REQUEST_TIMEOUT`, `KAFKA_ERROR` (an error that could
-   * pass, but did not until the deadline), `PROTOCOL_UNSUPPORTED_VERSION`, `ABORTED`,
-   * `CLIENT_CLOSED`.
+   * pass, but did not until the deadline), `PROTOCOL_UNSUPPORTED_VERSION`, `PROTOCOL_MALFORMED`,
+   * `ABORTED`, `CLIENT_CLOSED`.
    */
-  request<In, Response>(
-    _api: Api<In, unknown, unknown, Response>,
-    _body: In,
-    _target: RequestTarget,
-    _options: RequestOptions<Response> = {},
+  async request<In, Response>(
+    api: Api<In, unknown, unknown, Response>,
+    body: RequestBody<In>,
+    target: RequestTarget,
+    options: RequestOptions<Response> = {},
   ): Promise<Response> {
-    throw new Error('to come')
+    const { versionMax, bytesHint, signal, subject = subjectOf(target) } = options
+    const timeoutMs = options.timeoutMs ?? this.#options.requestTimeoutMs
+    const isRepeated = options.retry !== 'none'
+    const deadlineMs = options.deadlineMs ?? (isRepeated ? this.#options.deadlineMs : timeoutMs)
+    const purpose = options.purpose ?? purposeOf(target)
+    const errorCodeOf = options.errorCodeOf ?? topLevelErrorCode
+    const retry = this.retry(api.name, { deadlineMs, ...(signal && { signal }) })
+    for (;;) {
+      retry.throwIfEnded()
+      let failure: unknown
+      try {
+        const connection = await retry.within(this.#connectionTo(target, purpose))
+        const response = await connection.request(api, body, {
+          timeoutMs: Math.min(timeoutMs, retry.remainingMs),
+          versionMax,
+          bytesHint,
+          signal,
+        })
+        const code = errorCodeOf(response)
+        this.#learn(target, code)
+        if (code === errorCode.NONE || !isRepeated || !kafkaError(code).retriable) return response
+        failure = kafkaFailure(api.name, code, { subject })
+      } catch (error) {
+        if (canPass(error)) this.#forget(target)
+        if (!isRepeated || !canPass(error)) throw error
+        failure = error
+      }
+      await retry.wait(failure)
+    }
+  }
+
+  /** The waits between tries of an operation of several requests, with this client's backoff. */
+  retry(what: string, options: { deadlineMs?: number; signal?: AbortSignal } = {}): Retry {
+    return new Retry({
+      clock: this.clock,
+      random: this.random,
+      what,
+      backoffMs: this.#options.retryBackoffMs,
+      backoffMaxMs: this.#options.retryBackoffMaxMs,
+      deadlineMs: options.deadlineMs ?? this.#options.deadlineMs,
+      signal: options.signal,
+      life: this.#life.signal,
+    })
+  }
+
+  /** How long one request may take when it does not say. */
+  get requestTimeoutMs(): number {
+    return this.#options.requestTimeoutMs
   }
 
   /** A purpose that nobody else has, for connections on which requests may be held. */
-  uniquePurpose<Kind extends 'fetch' | 'group'>(_kind: Kind): `${Kind}:${number}` {
-    throw new Error('to come')
+  uniquePurpose<Kind extends 'produce' | 'fetch' | 'group'>(kind: Kind): `${Kind}:${number}` {
+    this.#purposeCount += 1
+    return `${kind}:${this.#purposeCount}`
+  }
+
+  /** Ends the connections of a purpose. */
+  release(purpose: ConnectionPurpose): Promise<void> {
+    return this.#pool.release(purpose)
   }
 
   /** Ends connections and timers; requests under way reject with `CLIENT_CLOSED`. Idempotent. */
   close(): Promise<void> {
-    throw new Error('to come')
+    this.#closing ??= this.#close()
+    return this.#closing
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
+
+  async #close(): Promise<void> {
+    this.#life.abort()
+    await this.#pool.close()
+    await this.#cluster.close()
+  }
+
+  async #refreshTopics(topics: readonly string[], options: TopicMetadataOptions): Promise<void> {
+    const { view } = this.#cluster
+    const { timeoutMs, signal } = options
+    const retry = this.retry('Metadata', {
+      ...(timeoutMs !== undefined && { deadlineMs: timeoutMs }),
+      ...(signal && { signal }),
+    })
+    for (;;) {
+      retry.throwIfEnded()
+      let failure: unknown
+      try {
+        await retry.within(this.refreshMetadata(topics))
+        // An unknown topic is an answer, not a failure.
+        const failed = topics.find((topic) => {
+          const code = view.errorOf(topic)
+          return code !== errorCode.NONE && code !== errorCode.UNKNOWN_TOPIC_OR_PARTITION
+        })
+        if (failed === undefined) return
+        failure = kafkaFailure('Metadata', view.errorOf(failed), { subject: failed })
+      } catch (error) {
+        failure = error
+      }
+      if (!canPass(failure)) throw failure
+      await retry.wait(failure)
+    }
+  }
+
+  async #connectionTo(target: RequestTarget, purpose: string): Promise<BrokerConnection> {
+    if (target === 'any') return this.#cluster.anyConnection(purpose)
+    const address =
+      typeof target === 'object' && 'coordinatorOf' in target
+        ? await this.#coordinator(target.coordinatorOf)
+        : await this.#node(target)
+    return this.#pool.connection(address, purpose)
+  }
+
+  async #node(target: Exclude<RequestTarget, 'any' | { coordinatorOf: string }>) {
+    if (typeof target === 'object' && 'leaderOf' in target) {
+      this.#cluster.track(target.leaderOf.topic)
+    }
+    // A node stays where it is, whatever else may be stale.
+    const mayUseKnown = !this.#cluster.isStale || (typeof target === 'object' && 'node' in target)
+    const known = mayUseKnown ? this.#findNode(target) : undefined
+    if (known !== undefined) return known
+    await this.#cluster.refresh()
+    const found = this.#findNode(target)
+    if (found !== undefined) return found
+    throw this.#notFound(target)
+  }
+
+  #findNode(
+    target: Exclude<RequestTarget, 'any' | { coordinatorOf: string }>,
+  ): BrokerNode | undefined {
+    const { view } = this.#cluster
+    if (target === 'controller') return view.controller
+    if ('node' in target) return view.nodes.get(target.node)
+    return view.leader(target.leaderOf.topic, target.leaderOf.partition)?.node
+  }
+
+  #notFound(target: RequestTarget): StreamsError {
+    const subject = subjectOf(target)
+    if (typeof target === 'object' && 'leaderOf' in target) {
+      const { topic, partition } = target.leaderOf
+      const count = this.partitionCount(topic)
+      const isMissing = count !== undefined && partition >= count
+      const code =
+        this.#cluster.view.errorOf(topic) ||
+        (isMissing ? errorCode.UNKNOWN_TOPIC_OR_PARTITION : errorCode.LEADER_NOT_AVAILABLE)
+      return kafkaFailure('Metadata', code, { subject })
+    }
+    return new StreamsError('BROKER_UNREACHABLE', {
+      broker: subject,
+      detail: 'it is not in the cluster at present',
+    })
+  }
+
+  async #coordinator(groupId: string): Promise<BrokerAddress> {
+    const known = this.#coordinators.get(groupId)
+    if (known !== undefined) return known
+    let search = this.#searches.get(groupId)
+    if (search === undefined) {
+      search = this.#findCoordinator(groupId).finally(() => this.#searches.delete(groupId))
+      this.#searches.set(groupId, search)
+    }
+    return search
+  }
+
+  async #findCoordinator(groupId: string): Promise<BrokerAddress> {
+    const connection = await this.#cluster.anyConnection('control')
+    const response = await connection.request(
+      findCoordinator,
+      { key: groupId },
+      { versionMax: findCoordinatorVersionMax },
+    )
+    if (response.errorCode !== errorCode.NONE) {
+      throw kafkaFailure(findCoordinator.name, response.errorCode, {
+        subject: groupId,
+        detail: response.errorMessage,
+      })
+    }
+    const address = { host: response.host, port: response.port }
+    this.#coordinators.set(groupId, address)
+    return address
+  }
+
+  /** Draws the conclusion from the code of a response. */
+  #learn(target: RequestTarget, code: number): void {
+    if (typeof target === 'object' && 'coordinatorOf' in target) {
+      if (isCoordinatorError(code)) this.#coordinators.delete(target.coordinatorOf)
+    } else if (isLeaderError(code) || code === errorCode.NOT_CONTROLLER) {
+      this.#cluster.markStale()
+    }
+  }
+
+  /** A broker did not answer: it may not be the right one any more. */
+  #forget(target: RequestTarget): void {
+    if (target === 'any') return
+    if (target === 'controller') this.#cluster.markStale()
+    else if ('coordinatorOf' in target) this.#coordinators.delete(target.coordinatorOf)
+    else this.#cluster.markStale()
+  }
+
+  #closed(): StreamsError {
+    return new StreamsError('CLIENT_CLOSED', { what: 'Kafka client' })
+  }
+}
+
+function topLevelErrorCode(response: unknown): number {
+  return (response as { readonly errorCode?: number }).errorCode ?? errorCode.NONE
+}
+
+function purposeOf(target: RequestTarget): ConnectionPurpose {
+  return typeof target === 'object' && 'coordinatorOf' in target ? 'coordinator' : 'control'
+}
+
+function subjectOf(target: RequestTarget): string {
+  if (typeof target === 'string') return target === 'any' ? 'the cluster' : 'the controller'
+  if ('node' in target) return `node ${target.node}`
+  if ('coordinatorOf' in target) return `group ${target.coordinatorOf}`
+  return `${target.leaderOf.topic}-${target.leaderOf.partition}`
+}
+
+function parseBrokers(brokers: readonly string[]): BrokerAddress[] {
+  if (brokers.length === 0) {
+    throw new StreamsError('CONFIG_INVALID', { option: 'brokers', detail: 'no broker is stated' })
+  }
+  return brokers.map((broker) => {
+    // An IPv6 address stands in brackets, because it has colons itself.
+    const match = /^(?:\[(?<v6>[0-9a-fA-F:.%]+)\]|(?<host>[^:\s[\]]+)):(?<port>\d{1,5})$/.exec(
+      broker.trim(),
+    )
+    const host = match?.groups?.['v6'] ?? match?.groups?.['host']
+    const port = Number(match?.groups?.['port'])
+    if (host !== undefined && port > 0 && port < 65_536) return { host, port }
+    throw new StreamsError('CONFIG_INVALID', {
+      option: 'brokers',
+      detail: `"${broker}" is not host:port`,
+    })
+  })
 }

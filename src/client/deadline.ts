@@ -1,0 +1,37 @@
+import type { Clock } from '../base/clock.ts'
+
+/** What ends a wait before its promise settles. */
+export interface WaitBounds {
+  readonly ms: number
+  readonly signals: readonly (AbortSignal | undefined)[]
+  /** The error when the time is up, or when a signal aborts. */
+  readonly onTimeout: () => Error
+  readonly onAbort: (signal: AbortSignal) => Error
+}
+
+/**
+ * Settles as the promise does, unless the time is up or a signal aborts before: for waits on work
+ * that others wait for too, and that goes on without us.
+ */
+export function within<T>(clock: Clock, promise: Promise<T>, bounds: WaitBounds): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cleanUps: (() => void)[] = []
+    const settle = (finish: () => void): void => {
+      for (const cleanUp of cleanUps) cleanUp()
+      finish()
+    }
+    const timer = clock.setTimer(bounds.ms, () => settle(() => reject(bounds.onTimeout())))
+    cleanUps.push(() => timer.cancel())
+    for (const signal of bounds.signals) {
+      if (signal === undefined) continue
+      const onAbort = (): void => settle(() => reject(bounds.onAbort(signal)))
+      if (signal.aborted) onAbort()
+      signal.addEventListener('abort', onAbort, { once: true })
+      cleanUps.push(() => signal.removeEventListener('abort', onAbort))
+    }
+    promise.then(
+      (value) => settle(() => resolve(value)),
+      (error: Error) => settle(() => reject(error)),
+    )
+  })
+}

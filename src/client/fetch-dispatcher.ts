@@ -1,0 +1,360 @@
+import type { Timer } from '../base/clock.ts'
+import { isStreamsError, messageOf, StreamsError } from '../errors.ts'
+import { errorCode, kafkaError } from '../protocol/error-codes.ts'
+import { fetch } from '../protocol/messages/1-fetch.ts'
+import type { ResponseOf } from '../protocol/schema.ts'
+import type { FetchBuffer } from './fetch-buffer.ts'
+import type { FetchPartition } from './fetch-partition.ts'
+import { isLeaderError, kafkaFailure } from './kafka-failure.ts'
+import type { ConnectionPurpose, KafkaClient } from './kafka-client.ts'
+import { groupByTopic, listOffsetsOf } from './list-offsets.ts'
+
+/** From v13 on Fetch names topics by id only, which older brokers do not tell. */
+const fetchVersionMax = 12
+
+/** How long a broker may hold a request that bridges the time until the long poll returns. */
+const bridgeWaitMs = 20
+
+/** Bounds of what is asked for. */
+export interface FetchLimits {
+  readonly fetchMaxWaitMs: number
+  readonly fetchMinBytes: number
+  readonly fetchMaxBytes: number
+  readonly maxPartitionFetchBytes: number
+  readonly bufferBytesMax: number
+}
+
+/**
+ * `bulk` asks for what is known to be there, and is answered at once. `tail` is the long poll: the
+ * broker holds it until something new comes. With one lane alone, a partition that is resumed would
+ * wait until the long poll for the others returns.
+ */
+type Lane = 'bulk' | 'tail'
+
+interface AskedPartition {
+  readonly partition: FetchPartition
+  readonly generation: number
+}
+
+type PartitionAnswer = ResponseOf<typeof fetch>['responses'][number]['partitions'][number]
+
+/**
+ * Asks brokers for what the partitions of a buffer lack.
+ *
+ * Everything that changes what could be asked (an assignment, a poll, an answer, the end of a wait)
+ * leads to `schedule`, which sends to each broker what is due: at most one request in each lane.
+ */
+export class FetchDispatcher {
+  readonly #client: KafkaClient
+  readonly #limits: FetchLimits
+  readonly #buffer: FetchBuffer
+  readonly #purpose: `fetch:${string}`
+  /** Lanes in use, as `node/lane`. */
+  readonly #busy = new Set<string>()
+  readonly #running = new Set<Promise<void>>()
+  #isDue = false
+  #isRefreshing = false
+  #retryTimer: Timer | undefined
+  readonly #life = new AbortController()
+
+  constructor(client: KafkaClient, buffer: FetchBuffer, limits: FetchLimits) {
+    this.#client = client
+    this.#buffer = buffer
+    this.#limits = limits
+    this.#purpose = client.uniquePurpose('fetch')
+  }
+
+  /** Aborts on close. */
+  get life(): AbortSignal {
+    return this.#life.signal
+  }
+
+  /** Asks, once for all that happens in this turn. */
+  schedule(): void {
+    if (this.#isDue || this.#life.signal.aborted) return
+    this.#isDue = true
+    queueMicrotask(() => {
+      this.#isDue = false
+      this.#dispatch()
+    })
+  }
+
+  /** Stops asking and waits for what is under way. Idempotent. */
+  async close(): Promise<void> {
+    this.#life.abort()
+    this.#retryTimer?.cancel()
+    await Promise.all([
+      this.#client.release(this.#purposeOf('bulk')),
+      this.#client.release(this.#purposeOf('tail')),
+      ...this.#running,
+    ])
+  }
+
+  #purposeOf(lane: Lane): ConnectionPurpose {
+    return lane === 'bulk' ? this.#purpose : `${this.#purpose}:tail`
+  }
+
+  #dispatch(): void {
+    if (this.#life.signal.aborted) return
+    const isFull = this.#buffer.pollableBytes >= this.#limits.bufferBytesMax
+    const now = this.#client.clock.monotonic()
+    let retryAt = Infinity
+    let needsLeader = false
+    const dueByNode = new Map<number, FetchPartition[]>()
+    for (const partition of this.#buffer.partitions()) {
+      if (!this.#mayAsk(partition, isFull)) continue
+      if (partition.retryAt > now) {
+        retryAt = Math.min(retryAt, partition.retryAt)
+        continue
+      }
+      const leader = this.#client.leaderOf(partition.topic, partition.partition)
+      if (leader === undefined) {
+        needsLeader = true
+        partition.postpone(now)
+        retryAt = Math.min(retryAt, partition.retryAt)
+      } else {
+        const due = dueByNode.get(leader.node.nodeId)
+        if (due === undefined) dueByNode.set(leader.node.nodeId, [partition])
+        else due.push(partition)
+      }
+    }
+    for (const [node, due] of dueByNode) this.#ask(node, due)
+    if (needsLeader) this.#refreshLeaders()
+    this.#armRetryTimer(retryAt - now)
+  }
+
+  #mayAsk(partition: FetchPartition, isFull: boolean): boolean {
+    if (partition.isAsked || partition.isStopped) return false
+    if (partition.wanted !== undefined) return true
+    return (
+      !isFull &&
+      !partition.isPaused &&
+      partition.bufferedBytes < this.#limits.maxPartitionFetchBytes
+    )
+  }
+
+  #armRetryTimer(ms: number): void {
+    this.#retryTimer?.cancel()
+    this.#retryTimer = undefined
+    if (ms === Infinity) return
+    this.#retryTimer = this.#client.clock.setTimer(ms, () => this.schedule())
+  }
+
+  #ask(node: number, due: FetchPartition[]): void {
+    const lost = due.filter((partition) => partition.wanted !== undefined)
+    if (lost.length > 0) this.#run(lost, (asked) => this.#listOffsets(node, asked))
+    const fetched = due.filter((partition) => partition.wanted === undefined)
+    if (fetched.length === 0) return
+    fetched.sort((a, b) => a.turn - b.turn)
+    const isTailFree = !this.#busy.has(`${node}/tail`)
+    const tail = isTailFree ? fetched.filter((partition) => partition.isCaughtUp) : []
+    const bulk = isTailFree ? fetched.filter((partition) => !partition.isCaughtUp) : fetched
+    if (tail.length > 0) this.#fetchIn('tail', node, tail, this.#limits.fetchMaxWaitMs)
+    if (bulk.length === 0 || this.#busy.has(`${node}/bulk`)) return
+    // Partitions that have caught up wait here, briefly, until they can join the long poll.
+    const isBridge = bulk.every((partition) => partition.isCaughtUp)
+    this.#fetchIn('bulk', node, bulk, isBridge ? bridgeWaitMs : 0)
+  }
+
+  #fetchIn(lane: Lane, node: number, due: FetchPartition[], waitMs: number): void {
+    const name = `${node}/${lane}`
+    this.#busy.add(name)
+    this.#run(due, async (asked) => {
+      try {
+        await this.#fetch(lane, node, asked, Math.min(waitMs, this.#limits.fetchMaxWaitMs))
+      } finally {
+        this.#busy.delete(name)
+      }
+    })
+  }
+
+  /** Runs a question about these partitions; whatever it ends in, the next dispatch follows. */
+  #run(due: FetchPartition[], question: (asked: AskedPartition[]) => Promise<void>): void {
+    const asked = due.map((partition) => {
+      partition.isAsked = true
+      return { partition, generation: partition.generation }
+    })
+    const run = question(asked)
+      .catch((error: unknown) => this.#failed(asked, error))
+      .finally(() => {
+        this.#running.delete(run)
+        for (const { partition, generation } of asked) {
+          if (partition.generation === generation) partition.isAsked = false
+        }
+        this.schedule()
+      })
+    this.#running.add(run)
+  }
+
+  async #fetch(
+    lane: Lane,
+    node: number,
+    asked: AskedPartition[],
+    maxWaitMs: number,
+  ): Promise<void> {
+    const { fetchMinBytes, fetchMaxBytes, maxPartitionFetchBytes, bufferBytesMax } = this.#limits
+    const room = bufferBytesMax - this.#buffer.pollableBytes
+    const topics = groupByTopic(asked.map(({ partition }) => partition)).map(([topic, rows]) => ({
+      topic,
+      partitions: rows.map(({ partition, fetchOffset }) => ({
+        partition,
+        currentLeaderEpoch: this.#client.leaderOf(topic, partition)?.leaderEpoch ?? -1,
+        fetchOffset,
+        partitionMaxBytes: maxPartitionFetchBytes,
+      })),
+    }))
+    const response = await this.#client.request(
+      fetch,
+      {
+        maxWaitMs,
+        minBytes: maxWaitMs === 0 ? 1 : fetchMinBytes,
+        maxBytes: Math.max(1, Math.min(fetchMaxBytes, room)),
+        topics,
+      },
+      { node },
+      {
+        purpose: this.#purposeOf(lane),
+        retry: 'none',
+        timeoutMs: this.#client.requestTimeoutMs + maxWaitMs,
+        versionMax: fetchVersionMax,
+        signal: this.#life.signal,
+      },
+    )
+    if (response.errorCode !== errorCode.NONE) {
+      throw kafkaFailure(fetch.name, response.errorCode, { subject: `node ${node}` })
+    }
+    this.#takeResponse(response, asked)
+  }
+
+  #takeResponse(response: ResponseOf<typeof fetch>, asked: AskedPartition[]): void {
+    const open = new Map(asked.map((entry) => [entry.partition, entry.generation]))
+    const bytesBefore = this.#buffer.bytes
+    for (const { topic, partitions } of response.responses) {
+      for (const answer of partitions) {
+        const partition = this.#buffer.find(topic, answer.partitionIndex)
+        // Moved or taken away meanwhile, or never asked for.
+        if (partition === undefined || open.get(partition) !== partition.generation) continue
+        open.delete(partition)
+        this.#takeAnswer(partition, answer)
+      }
+    }
+    this.#postponeUnanswered(open)
+    if (this.#buffer.bytes === bytesBefore) this.#postponeUnfulfilled(asked)
+    this.#buffer.wakeIfReady()
+  }
+
+  /** Something should be there, but a whole response brought nothing: not again at once. */
+  #postponeUnfulfilled(asked: AskedPartition[]): void {
+    for (const { partition, generation } of asked) {
+      const isSame = partition.generation === generation
+      if (isSame && !partition.isCaughtUp && !partition.isStopped) this.#postpone(partition)
+    }
+  }
+
+  #takeAnswer(partition: FetchPartition, answer: PartitionAnswer): void {
+    if (answer.errorCode !== errorCode.NONE) {
+      this.#takeError(partition, fetch.name, answer.errorCode)
+      return
+    }
+    try {
+      this.#buffer.add(partition, answer)
+    } catch (error) {
+      if (!(error instanceof StreamsError)) throw error
+      this.#buffer.stop(partition, error)
+    }
+  }
+
+  #takeError(partition: FetchPartition, api: string, code: number): void {
+    const { topic, partition: number, fetchOffset } = partition
+    const subject = `${topic}-${number}`
+    if (code === errorCode.OFFSET_OUT_OF_RANGE) {
+      this.#client.log.warn('The offset to be fetched is not in the log', {
+        topic,
+        partition: number,
+        offset: fetchOffset,
+        offsetReset: partition.offsetReset,
+      })
+      if (partition.resetByPolicy()) return
+      const detail = 'it was deleted, or the topic was made anew; no offset reset is allowed here'
+      const context = { topic, partition: number, offset: fetchOffset, detail }
+      this.#buffer.stop(partition, new StreamsError('OFFSET_OUT_OF_RANGE', context))
+      return
+    }
+    const mayPass = kafkaError(code).retriable || code === errorCode.UNKNOWN_SERVER_ERROR
+    // Damage on the broker's disk does not pass by itself.
+    if (!mayPass || code === errorCode.CORRUPT_MESSAGE) {
+      this.#buffer.stop(partition, kafkaFailure(api, code, { subject }))
+      return
+    }
+    this.#client.log.debug('A partition is asked for again', {
+      subject,
+      error: kafkaError(code).name,
+    })
+    this.#postpone(partition)
+    if (isLeaderError(code)) this.#refreshLeaders()
+  }
+
+  #postpone(partition: FetchPartition): void {
+    partition.postpone(this.#client.clock.monotonic())
+  }
+
+  async #listOffsets(node: number, asked: AskedPartition[]): Promise<void> {
+    const wanted = asked.map(({ partition }) => ({
+      topic: partition.topic,
+      partition: partition.partition,
+      at: partition.wanted ?? 'latest',
+    }))
+    const listed = await listOffsetsOf(this.#client, node, wanted, { signal: this.#life.signal })
+    const open = new Map(asked.map((entry) => [entry.partition, entry.generation]))
+    for (const { topic, partition: number, errorCode: code, offset } of listed) {
+      const partition = this.#buffer.find(topic, number)
+      if (partition === undefined || open.get(partition) !== partition.generation) continue
+      open.delete(partition)
+      if (code !== errorCode.NONE) this.#takeError(partition, 'ListOffsets', code)
+      else if (offset >= 0) partition.found(offset)
+      else this.#postpone(partition)
+    }
+    this.#postponeUnanswered(open)
+    this.#buffer.wakeIfReady()
+  }
+
+  /** A partition without an answer would otherwise be asked for again at once, for ever. */
+  #postponeUnanswered(open: ReadonlyMap<FetchPartition, number>): void {
+    for (const [partition, generation] of open) {
+      if (partition.generation === generation) this.#postpone(partition)
+    }
+  }
+
+  /** A whole request failed: its broker may be away, so its partitions may be led by another. */
+  #failed(asked: AskedPartition[], error: unknown): void {
+    if (this.#life.signal.aborted || isStreamsError(error, 'CLIENT_CLOSED')) return
+    const now = this.#client.clock.monotonic()
+    this.#client.log.warn('A fetch failed and is tried again', { reason: messageOf(error) })
+    for (const { partition, generation } of asked) {
+      if (partition.generation === generation) partition.postpone(now)
+    }
+    this.#refreshLeaders()
+  }
+
+  /** Asks the cluster who leads what, once at a time. */
+  #refreshLeaders(): void {
+    if (this.#isRefreshing || this.#life.signal.aborted) return
+    this.#isRefreshing = true
+    // Not waited for beyond our own life: a broker that is away can hold it up for long.
+    const run = this.#client
+      .retry('Metadata', { signal: this.#life.signal })
+      .within(this.#client.refreshMetadata(this.#buffer.topics))
+      .catch((error: unknown) => {
+        if (this.#life.signal.aborted) return
+        this.#client.log.warn('The leaders of partitions could not be found', {
+          reason: messageOf(error),
+        })
+      })
+      .finally(() => {
+        this.#isRefreshing = false
+        this.#running.delete(run)
+        this.schedule()
+      })
+    this.#running.add(run)
+  }
+}

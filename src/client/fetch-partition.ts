@@ -1,0 +1,163 @@
+import type { StreamsError } from '../errors.ts'
+import { Backoff } from './backoff.ts'
+import type { OffsetReset, FetchedRecords } from './fetched-records.ts'
+import { scanBatches } from './batch-scan.ts'
+
+/** What a fetch response says about one partition that has no error. */
+export interface FetchedPartition {
+  readonly records: Buffer | null
+  readonly highWatermark: number
+  readonly lastStableOffset: number
+  readonly logStartOffset: number
+}
+
+const noBytes = Buffer.alloc(0)
+const nothingAborted: FetchedRecords['aborted'] = Object.freeze([])
+
+/**
+ * Where the reading of one partition stands.
+ *
+ *     seek ──▶ looking for an end of the log ──▶ fetching ──▶ stopped (by an error, until a seek)
+ *     seek to an offset ────────────────────────────▲
+ */
+export class FetchPartition {
+  readonly topic: string
+  readonly partition: number
+  readonly offsetReset: OffsetReset
+  readonly #backoff: Backoff
+  /** The next offset to ask for; meaningless while `wanted` is set. */
+  fetchOffset = 0
+  /** The end of the log that is looked for. */
+  wanted: 'earliest' | 'latest' | undefined
+  /** Changes with each seek: answers to questions from before are dropped. */
+  generation = 0
+  /** True while a request that asks for this generation is under way. */
+  isAsked = false
+  isPaused = false
+  isStopped = false
+  /** Nothing is asked before this time of the monotonic clock. */
+  retryAt = 0
+  /** Grows with each response that had records: who waited longest is asked for first. */
+  turn = 0
+  buffered: FetchedRecords[] = []
+  bufferedBytes = 0
+  highWatermark: number | undefined
+  #position: number | undefined
+
+  constructor(options: {
+    topic: string
+    partition: number
+    offsetReset: OffsetReset
+    backoff: Backoff
+  }) {
+    this.topic = options.topic
+    this.partition = options.partition
+    this.offsetReset = options.offsetReset
+    this.#backoff = options.backoff
+  }
+
+  /** The offset after what was polled; undefined while an end of the log is looked for. */
+  get position(): number | undefined {
+    return this.#position
+  }
+
+  /** Nothing new is known to be there: a request for it alone may be held by the broker. */
+  get isCaughtUp(): boolean {
+    return this.highWatermark !== undefined && this.fetchOffset >= this.highWatermark
+  }
+
+  /** Starts anew from there; what is buffered is dropped. */
+  seek(offset: number | 'earliest' | 'latest'): void {
+    this.generation += 1
+    this.isAsked = false
+    this.isStopped = false
+    this.retryAt = 0
+    this.buffered = []
+    this.bufferedBytes = 0
+    // What was known may be from before; unknown means that the broker must not hold the request.
+    this.highWatermark = undefined
+    if (typeof offset === 'number') this.found(offset)
+    else {
+      this.wanted = offset
+      this.#position = undefined
+    }
+  }
+
+  /** The offset to go on from was found. */
+  found(offset: number): void {
+    this.#backoff.reset()
+    this.wanted = undefined
+    this.fetchOffset = offset
+    // What is buffered comes from before a gap in the log and is still to be polled.
+    if (this.buffered.length === 0) this.#position = offset
+  }
+
+  /** The offset is not in the log: goes to the end that the policy names. False: it names none. */
+  resetByPolicy(): boolean {
+    if (this.offsetReset === 'none') return false
+    this.wanted = this.offsetReset
+    return true
+  }
+
+  /**
+   * Takes over an answer; true when it brought records. Throws `RECORD_BATCH_CORRUPT`,
+   * `RECORD_BATCH_UNSUPPORTED`.
+   */
+  add(fetched: FetchedPartition): boolean {
+    this.highWatermark = fetched.highWatermark
+    const startOffset = this.fetchOffset
+    const { bytes, nextOffset } = scanBatches(fetched.records ?? noBytes, startOffset)
+    // Batches that all lie before the offset would be fetched for ever.
+    if (nextOffset === startOffset) return false
+    this.#backoff.reset()
+    this.fetchOffset = nextOffset
+    const records = (fetched.records ?? noBytes).subarray(0, bytes)
+    this.#push({ records, startOffset, nextOffset, error: undefined }, fetched)
+    return true
+  }
+
+  /** Stops until the next seek; the error is the last thing that `poll` returns of it. */
+  stop(error: StreamsError): void {
+    this.isStopped = true
+    const offset = this.fetchOffset
+    this.#push(
+      { records: noBytes, startOffset: offset, nextOffset: offset, error },
+      { highWatermark: this.highWatermark ?? -1, lastStableOffset: -1, logStartOffset: -1 },
+    )
+  }
+
+  /** Asks no sooner than after a growing wait; returns when, on the monotonic clock. */
+  postpone(now: number): number {
+    this.retryAt = now + this.#backoff.next()
+    return this.retryAt
+  }
+
+  /** Moves what is buffered to the end of `into`. */
+  take(into: FetchedRecords[]): void {
+    for (const fetched of this.buffered) {
+      into.push(fetched)
+      if (fetched.error === undefined) this.#position = fetched.nextOffset
+    }
+    this.buffered = []
+    this.bufferedBytes = 0
+  }
+
+  #push(
+    part: Pick<FetchedRecords, 'records' | 'startOffset' | 'nextOffset' | 'error'>,
+    log: Omit<FetchedPartition, 'records'>,
+  ): void {
+    this.buffered.push({
+      topic: this.topic,
+      partition: this.partition,
+      records: part.records,
+      startOffset: part.startOffset,
+      nextOffset: part.nextOffset,
+      highWatermark: log.highWatermark,
+      logStartOffset: log.logStartOffset,
+      lastStableOffset: log.lastStableOffset,
+      aborted: nothingAborted,
+      error: part.error,
+    })
+    this.bufferedBytes += part.records.length
+  }
+}

@@ -1,0 +1,36 @@
+import type { StreamsError } from '../errors.ts'
+import type { TopicPartition } from './topic-metadata.ts'
+
+/** Where to start when an offset is not in the log; `none`: that is an error of the partition. */
+export type OffsetReset = 'earliest' | 'latest' | 'none'
+
+/** A partition to be read, and from where. */
+export interface FetchAssignment extends TopicPartition {
+  /** The first offset wanted, or an end of the log. */
+  readonly offset: number | 'earliest' | 'latest'
+  /** Default: that of the fetcher. */
+  readonly offsetReset?: OffsetReset
+}
+
+/** What one fetch brought of one partition. */
+export interface FetchedRecords extends TopicPartition {
+  /**
+   * Whole record batches, for a RecordBatchReader (which verifies them). A view of the response:
+   * it keeps the whole response in memory for as long as it is held. Empty when `error` is set.
+   */
+  readonly records: Buffer
+  /** Skip records below it: the first batch may begin before. */
+  readonly startOffset: number
+  /** The offset after the last batch in `records`. */
+  readonly nextOffset: number
+  readonly highWatermark: number
+  readonly logStartOffset: number
+  readonly lastStableOffset: number
+  /** Aborted transactions in this range; empty under `read-uncommitted`. */
+  readonly aborted: readonly { readonly producerId: number; readonly firstOffset: number }[]
+  /**
+   * Set: this partition is stopped (`OFFSET_OUT_OF_RANGE` under reset `none`, a Kafka error that
+   * does not pass). It goes on after {@link Fetcher.seek}; others are not affected.
+   */
+  readonly error: StreamsError | undefined
+}

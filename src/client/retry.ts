@@ -1,0 +1,103 @@
+import { sleep, type Clock } from '../base/clock.ts'
+import type { Random } from '../base/random.ts'
+import { StreamsError } from '../errors.ts'
+import { Backoff } from './backoff.ts'
+import { within } from './deadline.ts'
+
+/** How long and how often something is tried. */
+export interface RetryOptions {
+  readonly clock: Clock
+  readonly random: Random
+  /** What is tried, for errors: for example `Metadata`. */
+  readonly what: string
+  readonly backoffMs: number
+  readonly backoffMaxMs: number
+  /** From now. */
+  readonly deadlineMs: number
+  /** Of the caller. */
+  readonly signal: AbortSignal | undefined
+  /** Of the client: aborts when it is closed. */
+  readonly life: AbortSignal
+}
+
+/**
+ * The waits between the tries of one operation, up to its deadline.
+ *
+ * @example
+ * for (;;) {
+ *   try { return await attempt(retry.remainingMs) } catch (error) {
+ *     if (!canPass(error)) throw error
+ *     await retry.wait(error)
+ *   }
+ * }
+ */
+export class Retry {
+  readonly #options: RetryOptions
+  readonly #backoff: Backoff
+  readonly #deadline: number
+  /** What the last try ended in. */
+  #failure: unknown
+
+  constructor(options: RetryOptions) {
+    this.#options = options
+    this.#backoff = new Backoff({
+      baseMs: options.backoffMs,
+      maxMs: options.backoffMaxMs,
+      random: options.random,
+    })
+    this.#deadline = options.clock.monotonic() + options.deadlineMs
+  }
+
+  /** Milliseconds until the deadline, at least 0. */
+  get remainingMs(): number {
+    return Math.max(0, this.#deadline - this.#options.clock.monotonic())
+  }
+
+  /** Throws `ABORTED` or `CLIENT_CLOSED` when nobody wants the result any more. */
+  throwIfEnded(): void {
+    const { signal, life } = this.#options
+    if (life.aborted) throw this.#ended(life)
+    if (signal?.aborted) throw this.#ended(signal)
+  }
+
+  /** Waits before the next try. Throws the failure when the deadline comes first. */
+  async wait(failure: unknown): Promise<void> {
+    this.#failure = failure
+    const { clock, signal, life } = this.#options
+    const ms = this.#backoff.next()
+    if (ms >= this.remainingMs) throw failure
+    this.throwIfEnded()
+    const waits = new AbortController()
+    const stop = (): void => waits.abort()
+    life.addEventListener('abort', stop, { once: true })
+    signal?.addEventListener('abort', stop, { once: true })
+    await sleep(clock, ms, waits.signal)
+    life.removeEventListener('abort', stop)
+    signal?.removeEventListener('abort', stop)
+    this.throwIfEnded()
+  }
+
+  /** Settles as the promise does, at the latest at the deadline, on abort or on close. */
+  within<T>(promise: Promise<T>): Promise<T> {
+    const { clock, signal, life, what, deadlineMs } = this.#options
+    return within(clock, promise, {
+      ms: this.remainingMs,
+      signals: [life, signal],
+      onAbort: (aborted) => this.#ended(aborted),
+      onTimeout: () =>
+        this.#failure instanceof Error
+          ? this.#failure
+          : new StreamsError('REQUEST_TIMEOUT', {
+              api: what,
+              broker: 'the cluster',
+              timeoutMs: deadlineMs,
+            }),
+    })
+  }
+
+  #ended(signal: AbortSignal): StreamsError {
+    return signal === this.#options.life
+      ? new StreamsError('CLIENT_CLOSED', { what: 'Kafka client' })
+      : new StreamsError('ABORTED', { what: this.#options.what })
+  }
+}
