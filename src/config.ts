@@ -7,11 +7,23 @@ import { systemRandom, type Random } from './base/random.ts'
 import { systemTransport, type Transport } from './base/transport.ts'
 import { StreamsError } from './errors.ts'
 
-/** What to do with a record whose key or value the serde refuses. */
+/** A record that a serde could not read. Its bytes are borrowed: copy what you keep. */
+export interface UnreadableRecord {
+  readonly task: string
+  readonly topic: string
+  readonly partition: number
+  readonly offset: number
+  /** Milliseconds. */
+  readonly timestamp: number
+  readonly key: Buffer | null
+  readonly value: Buffer | null
+}
+
+/** What to do with a record whose key or value the serde refuses: stop, or drop it and count. */
 export type DeserializationErrorHandler =
   | 'fail'
   | 'continue'
-  | ((error: StreamsError) => 'fail' | 'continue')
+  | ((error: unknown, record: UnreadableRecord) => 'fail' | 'continue')
 
 /**
  * The options of {@link KafkaStreams}. Two are required; the others have Kafka Streams' defaults.
