@@ -17,6 +17,7 @@ const hour = 3_600_000
 const settings: CompactionSettings = {
   minCleanableDirtyRatio: 0,
   minCompactionLagMs: 0,
+  maxCompactionLagMs: Number.POSITIVE_INFINITY,
   deleteRetentionMs: hour,
   segmentBytes: 1_000_000,
 }
@@ -209,6 +210,21 @@ describe('compact', () => {
     expect(clean(log, place, { minCleanableDirtyRatio: 0.5 })).toBeUndefined()
     expect(clean(log, place, { minCleanableDirtyRatio: 0.3 })).toBeDefined()
     expect(clean(log, place)).toBeUndefined()
+  })
+
+  test('a record older than max.compaction.lag.ms is reason enough', () => {
+    const place = newPlace()
+    const log = openLog(place)
+    append(log, ['a=1', 'b=1', 'c=1'])
+    log.roll()
+    clean(log, place)
+    append(log, ['a=2'], { timestamp: place.clock.now() })
+    log.roll()
+    const lag = { minCleanableDirtyRatio: 1, maxCompactionLagMs: 100 }
+    place.clock.advance(100)
+    expect(clean(log, place, lag)).toBeUndefined()
+    place.clock.advance(1)
+    expect(clean(log, place, lag)).toBeDefined()
   })
 
   test('segments with records younger than min.compaction.lag.ms are left alone', () => {

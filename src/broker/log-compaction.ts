@@ -26,6 +26,8 @@ export interface CompactionSettings {
   readonly minCleanableDirtyRatio: number
   /** Records younger than this are left alone. */
   readonly minCompactionLagMs: number
+  /** A dirty record older than this is reason enough to clean. */
+  readonly maxCompactionLagMs: number
   readonly deleteRetentionMs: number
   readonly segmentBytes: number
 }
@@ -53,11 +55,14 @@ export function compact(
   settings: CompactionSettings,
   options: CompactionOptions,
 ): CompactionResult | undefined {
-  const segments = cleanableSegments(log, options.nowMs - settings.minCompactionLagMs)
-  if (dirtyRatio(segments, log.checkpoint.cleanedTo) < settings.minCleanableDirtyRatio)
+  const segments = cleanableSegments(log, settings, options)
+  const dirty = segments.filter((segment) => segment.nextOffset > log.checkpoint.cleanedTo)
+  if (dirty.length === 0) return undefined
+  const isOverdue = dirty.some((segment) => ageMs(segment, options) > settings.maxCompactionLagMs)
+  if (sizeOf(dirty) / sizeOf(segments) < settings.minCleanableDirtyRatio && !isOverdue)
     return undefined
   const lastOffsets = new LastOffsets(options.keysMax ?? keysMaxDefault)
-  for (const segment of segments) lastOffsets.collect(segment, log.checkpoint.cleanedTo)
+  for (const segment of dirty) lastOffsets.collect(segment, log.checkpoint.cleanedTo)
   const endOffset = lastOffsets.endOffset
   if (endOffset <= log.checkpoint.cleanedTo) return undefined
   const isObsolete = (reader: RecordBatchReader): boolean => {
@@ -70,7 +75,7 @@ export function compact(
   let removedBytes = 0
   const reached = segments.filter((segment) => segment.baseOffset < endOffset)
   for (const group of inGroups(reached, settings.segmentBytes)) {
-    const before = group.reduce((sum, segment) => sum + segment.size, 0)
+    const before = sizeOf(group)
     const after = cleanGroup(log, group, { disk: options.disk, isObsolete, endOffset })
     keptBytes += after
     removedBytes += before - after
@@ -81,23 +86,25 @@ export function compact(
 }
 
 /** The segments that may be cleaned: up to the first that is active or holds a record that is too young. */
-function cleanableSegments(log: PartitionLog, untilMs: number): LogSegment[] {
+function cleanableSegments(
+  log: PartitionLog,
+  settings: CompactionSettings,
+  options: CompactionOptions,
+): LogSegment[] {
   const closed = log.segments.slice(0, -1)
-  const young = closed.findIndex(
-    (segment) => (segment.maxTimestamp < 0 ? segment.createdAtMs : segment.maxTimestamp) > untilMs,
-  )
+  const young = closed.findIndex((one) => ageMs(one, options) < settings.minCompactionLagMs)
   return young < 0 ? closed : closed.slice(0, young)
 }
 
-/** -1 when nothing is dirty. */
-function dirtyRatio(segments: readonly LogSegment[], cleanedTo: number): number {
-  let bytes = 0
-  let dirtyBytes = 0
-  for (const segment of segments) {
-    bytes += segment.size
-    if (segment.nextOffset > cleanedTo) dirtyBytes += segment.size
-  }
-  return dirtyBytes === 0 ? -1 : dirtyBytes / bytes
+/** The age of the youngest record. */
+function ageMs(segment: LogSegment, { nowMs }: CompactionOptions): number {
+  return nowMs - (segment.maxTimestamp < 0 ? segment.createdAtMs : segment.maxTimestamp)
+}
+
+function sizeOf(segments: readonly LogSegment[]): number {
+  let size = 0
+  for (const segment of segments) size += segment.size
+  return size
 }
 
 /** The last offset of each key in the dirty part. */
