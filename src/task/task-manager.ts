@@ -55,6 +55,7 @@ export class TaskManager {
   readonly #tasksByInput = new Map<string, StreamTask>()
   /** Who begins the next round: the one after who worked last. */
   #turn = 0
+  #writeTurn = 0
 
   constructor(options: TaskManagerOptions) {
     this.#options = options
@@ -196,15 +197,20 @@ export class TaskManager {
     for (const task of this.#chosen(ids)) naming(task, () => task.committed())
   }
 
-  /** Writes committed state to the engines in slices until the deadline; true while there is more. */
+  /**
+   * Writes committed state to the engines, a slice of each task in turn, until the deadline (of the
+   * monotonic clock); true while there is more.
+   */
   writeBehind(deadline: number): boolean {
-    let isMore = true
-    while (isMore) {
-      isMore = false
-      for (const task of this.#tasks.values()) {
-        if (naming(task, () => task.writeBehind())) isMore = true
-        if (this.#options.clock.monotonic() >= deadline) return true
-      }
+    const tasks = [...this.#tasks.values()]
+    let doneTasks = 0
+    while (doneTasks < tasks.length) {
+      this.#writeTurn %= tasks.length
+      const task = tasks[this.#writeTurn] as StreamTask
+      const isMore = naming(task, () => task.writeBehind())
+      doneTasks = isMore ? 0 : doneTasks + 1
+      this.#writeTurn += 1
+      if (this.#options.clock.monotonic() >= deadline) return doneTasks < tasks.length
     }
     return false
   }

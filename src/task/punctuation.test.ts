@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import { StreamsError } from '../errors.ts'
+import { PunctuationQueue, type Punctuation } from './punctuation.ts'
+
+const run = ({ call }: Punctuation, timestamp: number): void => call(timestamp)
+
+test('a callback comes at its start, then once each interval', () => {
+  const queue = new PunctuationQueue()
+  const times: number[] = []
+  queue.schedule({ startTime: 0, intervalMs: 10, node: 'n', call: (time) => times.push(time) })
+
+  for (const now of [0, 9, 10, 19, 20]) queue.punctuate(now, run)
+  expect(times).toEqual([0, 10, 20])
+})
+
+test('missed intervals are not made up for, and times stay multiples of the interval', () => {
+  const queue = new PunctuationQueue()
+  const times: number[] = []
+  queue.schedule({ startTime: 10, intervalMs: 10, node: 'n', call: (time) => times.push(time) })
+
+  expect(queue.punctuate(47, run)).toBe(true)
+  expect(queue.nextTime).toBe(50)
+  expect(queue.punctuate(49, run)).toBe(false)
+  expect(queue.punctuate(50, run)).toBe(true)
+  expect(times).toEqual([47, 50])
+})
+
+test('several callbacks run in the order of their times', () => {
+  const queue = new PunctuationQueue()
+  const order: string[] = []
+  queue.schedule({ startTime: 5, intervalMs: 100, node: 'n', call: () => order.push('late') })
+  queue.schedule({ startTime: 3, intervalMs: 100, node: 'n', call: () => order.push('early') })
+
+  queue.punctuate(10, run)
+  expect(order).toEqual(['early', 'late'])
+})
+
+test('a cancelled callback does not come again, also when it cancels itself', () => {
+  const queue = new PunctuationQueue()
+  const calls: string[] = []
+  const before = queue.schedule({
+    startTime: 1,
+    intervalMs: 1,
+    node: 'n',
+    call: () => calls.push('before'),
+  })
+  const itself: Disposable = queue.schedule({
+    startTime: 1,
+    intervalMs: 1,
+    node: 'n',
+    call: () => {
+      calls.push('itself')
+      itself[Symbol.dispose]()
+    },
+  })
+  before[Symbol.dispose]()
+
+  queue.punctuate(1, run)
+  queue.punctuate(2, run)
+  expect(calls).toEqual(['itself'])
+  expect(queue.nextTime).toBe(Infinity)
+})
+
+test('an interval below a millisecond is refused', () => {
+  const queue = new PunctuationQueue()
+  const schedule = (): unknown =>
+    queue.schedule({ startTime: 0, intervalMs: 0.5, node: 'n', call: () => undefined })
+
+  expect(schedule).toThrow(StreamsError)
+  expect(schedule).toThrow('n schedules a punctuation every 0.5 ms')
+})
