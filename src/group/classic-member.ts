@@ -3,6 +3,7 @@ import { sleep, type Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import type { JoinGroupResult } from '../client/group-coordinator.ts'
+import { canPass } from '../client/kafka-failure.ts'
 import { StreamsError, messageOf } from '../errors.ts'
 import type { TaskId } from '../processor/record-metadata.ts'
 import {
@@ -11,12 +12,7 @@ import {
   encodeConsumerSubscription,
 } from '../protocol/consumer-protocol.ts'
 import type { Leader, MemberSubscription } from './assignor/leader.ts'
-import {
-  ClassicSession,
-  canPass,
-  type ClassicSessionOptions,
-  type Refusal,
-} from './classic-session.ts'
+import { ClassicSession, type ClassicSessionOptions, type Refusal } from './classic-session.ts'
 import { nextMemberState, type MemberEvent, type MemberState } from './member-state.ts'
 import type {
   Endpoint,

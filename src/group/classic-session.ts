@@ -1,6 +1,7 @@
 import { GroupCoordinator, type JoinGroupResult } from '../client/group-coordinator.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
-import { StreamsError, isStreamsError } from '../errors.ts'
+import { canPass } from '../client/kafka-failure.ts'
+import { StreamsError } from '../errors.ts'
 import type { GroupIdentity } from './membership.ts'
 
 /** `consumer`, so that Kafka's own tools can show the group. */
@@ -16,11 +17,6 @@ const protocolName = 'millpond'
 export interface Refusal {
   readonly refused: 'again' | 'later' | 'lost'
   readonly error: StreamsError
-}
-
-/** True for a failure after which the same request can succeed. */
-export function canPass(error: StreamsError): boolean {
-  return error.retriable || error.context['kafkaRetriable'] === true
 }
 
 /** What a {@link ClassicSession} is made of. */
@@ -155,9 +151,7 @@ export class ClassicSession {
     try {
       return await request()
     } catch (error) {
-      const isCut = isStreamsError(error, 'ABORTED')
-      if (!isCut && error instanceof StreamsError && canPass(error))
-        return { refused: 'later', error }
+      if (error instanceof StreamsError && canPass(error)) return { refused: 'later', error }
       throw error
     }
   }

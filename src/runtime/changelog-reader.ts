@@ -1,0 +1,279 @@
+import { sleep, type Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { Fetcher, type FetchedRecords } from '../client/fetcher.ts'
+import type { KafkaClient } from '../client/kafka-client.ts'
+import { canPass } from '../client/kafka-failure.ts'
+import { listOffsets, partitionKey, type PartitionKey } from '../client/offsets.ts'
+import { StreamsError, isStreamsError, messageOf } from '../errors.ts'
+import type { Gauge } from '../metrics/registry.ts'
+import type { TaskId } from '../processor/record-metadata.ts'
+import type { StreamTask } from '../task/stream-task.ts'
+import type { TaskChangelog } from '../task/task.ts'
+
+/** One step of a restore. Java's StateRestoreListener. */
+export interface RestoreProgress {
+  /** `start`, after each `batch`, at the `end`, or `suspended` when the task went elsewhere first. */
+  readonly phase: 'start' | 'batch' | 'end' | 'suspended'
+  readonly store: string
+  readonly taskId: TaskId
+  readonly topic: string
+  readonly partition: number
+  /** The next changelog offset to restore. */
+  readonly offset: number
+  /** The changelog offset at which the store is up to date. */
+  readonly endOffset: number
+  /** Records applied so far. */
+  readonly restored: number
+}
+
+/** How far one store has to go. */
+export interface RestoreLag {
+  readonly store: string
+  readonly offset: number
+  /** Undefined: the end of the changelog is not known yet. */
+  readonly endOffset: number | undefined
+}
+
+export interface ChangelogReaderOptions {
+  readonly client: KafkaClient
+  readonly clock: Clock
+  readonly log: Log
+  readonly remaining: Gauge
+  readonly onProgress: (progress: RestoreProgress) => void
+  /** Something can be done: `step` is worth a call. */
+  readonly wake: () => void
+}
+
+/** Small enough that one of them is applied in few milliseconds. */
+const partitionFetchBytes = 256 * 1024
+
+/** Wait before the end of a changelog is asked for again. */
+const retryMs = 1000
+
+interface Restore {
+  readonly task: StreamTask
+  readonly changelog: TaskChangelog
+  /** Undefined until the brokers have said it. */
+  endOffset: number | undefined
+  hasStarted: boolean
+  restored: number
+}
+
+/**
+ * Restores stores from their changelogs, in the background, while other tasks process. Java's
+ * StoreChangelogReader.
+ *
+ * Everything is counted by offset, never by record: a compacted changelog has far fewer records than
+ * offsets, the last offset may be a transaction marker, and an empty topic has none at all. A store
+ * is up to date when its position reaches the end that the changelog had when the restore began:
+ * nobody but the owner of the task writes there.
+ */
+export class ChangelogReader {
+  readonly #options: ChangelogReaderOptions
+  readonly #fetcher: Fetcher
+  readonly #restores = new Map<PartitionKey, Restore>()
+  /** Tasks with restores, or about to be told that they have none. */
+  readonly #tasks = new Set<StreamTask>()
+  /** Fetched, and not applied yet; at most one poll of the fetcher. */
+  #fetched: FetchedRecords[] = []
+  readonly #lookups = new Set<Promise<void>>()
+  readonly #ended = new AbortController()
+  #failure: unknown
+
+  constructor(options: ChangelogReaderOptions) {
+    this.#options = options
+    this.#fetcher = new Fetcher(options.client, { maxPartitionFetchBytes: partitionFetchBytes })
+  }
+
+  get isIdle(): boolean {
+    return this.#tasks.size === 0
+  }
+
+  /** Begins to restore an initialized task. */
+  add(task: StreamTask): void {
+    this.#tasks.add(task)
+    const added = task.changelogs.map((changelog): Restore => {
+      const restore = { task, changelog, endOffset: undefined, hasStarted: false, restored: 0 }
+      this.#restores.set(partitionKey(changelog.topic, changelog.partition), restore)
+      return restore
+    })
+    if (added.length === 0) return
+    const lookup = this.#findEnds(added).finally(() => this.#lookups.delete(lookup))
+    this.#lookups.add(lookup)
+  }
+
+  /** Stops restoring a task; nothing happens when it is not being restored. */
+  remove(id: TaskId): void {
+    for (const task of this.#tasks) if (task.id === id) this.#tasks.delete(task)
+    for (const [key, restore] of this.#restores) {
+      if (restore.task.id !== id) continue
+      this.#drop(key, restore)
+      if (restore.hasStarted) this.#report('suspended', restore)
+    }
+    this.#measure()
+  }
+
+  /**
+   * Applies what was fetched until the deadline (of the monotonic clock). Returns the tasks that
+   * are restored. Throws `TASK_CORRUPTED` (with `context.task`) when a store does not fit its
+   * changelog, and what the cluster refuses for good.
+   */
+  step(deadline: number): StreamTask[] {
+    if (this.#failure !== undefined) throw this.#failure
+    if (this.isIdle) return []
+    this.#start()
+    if (this.#fetched.length === 0) this.#fetched = this.#fetcher.poll()
+    let index = 0
+    try {
+      while (index < this.#fetched.length) {
+        this.#apply(this.#fetched[index] as FetchedRecords)
+        index += 1
+        if (this.#options.clock.monotonic() >= deadline) break
+      }
+    } finally {
+      this.#fetched = this.#fetched.slice(index)
+    }
+    const done = this.#finish()
+    this.#measure()
+    return done
+  }
+
+  /** Resolves when `step` has something to do, after `maxMs`, or on abort. */
+  wait(maxMs: number, signal: AbortSignal): Promise<void> {
+    return this.#fetcher.wait(maxMs, signal)
+  }
+
+  /** How far the stores of a task have to go; empty when it is not being restored. */
+  lags(id: TaskId): RestoreLag[] {
+    return [...this.#restores.values()]
+      .filter(({ task }) => task.id === id)
+      .map(({ changelog, endOffset }) => {
+        return { store: changelog.store, offset: changelog.position, endOffset }
+      })
+  }
+
+  async close(): Promise<void> {
+    this.#ended.abort()
+    await Promise.all([this.#fetcher.close(), ...this.#lookups])
+  }
+
+  async #findEnds(restores: readonly Restore[]): Promise<void> {
+    const { client, clock, log, wake } = this.#options
+    const { signal } = this.#ended
+    const partitions = restores.map(({ changelog: { topic, partition } }) => ({ topic, partition }))
+    while (!signal.aborted && restores.some((restore) => this.#isCurrent(restore))) {
+      try {
+        const ends = await listOffsets(client, partitions, 'latest', { signal })
+        for (const restore of restores) {
+          const { topic, partition } = restore.changelog
+          restore.endOffset = ends.get(partitionKey(topic, partition))
+        }
+        break
+      } catch (error) {
+        if (signal.aborted) return
+        if (!canPass(error)) {
+          this.#failure = error
+          break
+        }
+        log.warn('the ends of changelogs are not known yet', { error: messageOf(error) })
+        await sleep(clock, retryMs, signal)
+      }
+    }
+    wake()
+  }
+
+  #isCurrent({ changelog: { topic, partition }, task }: Restore): boolean {
+    return this.#restores.get(partitionKey(topic, partition))?.task === task
+  }
+
+  /** Begins to fetch for those whose end has become known. */
+  #start(): void {
+    for (const restore of this.#restores.values()) {
+      const { changelog, endOffset, hasStarted, task } = restore
+      if (hasStarted || endOffset === undefined) continue
+      const { topic, partition, position } = changelog
+      if (position > endOffset) {
+        throw new StreamsError('TASK_CORRUPTED', {
+          task: task.id,
+          store: changelog.store,
+          detail: `the store is at offset ${position}, and ${topic}-${partition} ends at ${endOffset}`,
+        })
+      }
+      restore.hasStarted = true
+      this.#report('start', restore)
+      if (position === endOffset) continue
+      this.#fetcher.assign([{ topic, partition, offset: position === 0 ? 'earliest' : position }])
+    }
+  }
+
+  #apply({ topic, partition, records, error }: FetchedRecords): void {
+    const restore = this.#restores.get(partitionKey(topic, partition))
+    if (restore === undefined || restore.endOffset === undefined) return
+    const { task, changelog, endOffset } = restore
+    if (isStreamsError(error, 'OFFSET_OUT_OF_RANGE')) {
+      // Old records were deleted, tombstones among them: what the store has may be gone by now.
+      throw new StreamsError(
+        'TASK_CORRUPTED',
+        { task: task.id, store: changelog.store, detail: error.message },
+        { cause: error },
+      )
+    }
+    if (error !== undefined) throw error
+    restore.restored += task.restore(changelog, records, endOffset)
+    this.#report('batch', restore)
+  }
+
+  /** Ends the restores that have arrived; returns the tasks for which it was the last. */
+  #finish(): StreamTask[] {
+    for (const [key, restore] of this.#restores) {
+      if (!restore.hasStarted || !this.#hasArrived(restore)) continue
+      this.#drop(key, restore)
+      this.#report('end', restore)
+    }
+    const busy = new Set([...this.#restores.values()].map(({ task }) => task))
+    const done = [...this.#tasks].filter((task) => !busy.has(task))
+    for (const task of done) this.#tasks.delete(task)
+    return done
+  }
+
+  #hasArrived({ changelog, endOffset }: Restore): boolean {
+    const { topic, partition, position } = changelog
+    if (endOffset === undefined) return false
+    if (position >= endOffset) return true
+    const isWaiting = this.#fetched.some(
+      (fetched) => fetched.topic === topic && fetched.partition === partition,
+    )
+    // A log that begins at its end has no records: the fetcher stands there, with nothing to bring.
+    return !isWaiting && (this.#fetcher.position(topic, partition) ?? 0) >= endOffset
+  }
+
+  #drop(key: PartitionKey, { changelog: { topic, partition } }: Restore): void {
+    this.#restores.delete(key)
+    this.#fetcher.unassign([{ topic, partition }])
+  }
+
+  #report(
+    phase: RestoreProgress['phase'],
+    { task, changelog, endOffset, restored }: Restore,
+  ): void {
+    const { store, topic, partition, position: offset } = changelog
+    this.#options.onProgress({
+      phase,
+      store,
+      taskId: task.id,
+      topic,
+      partition,
+      offset,
+      endOffset: endOffset ?? offset,
+      restored,
+    })
+  }
+
+  #measure(): void {
+    let remaining = 0
+    for (const { changelog, endOffset } of this.#restores.values()) {
+      remaining += Math.max(0, (endOffset ?? changelog.position) - changelog.position)
+    }
+    this.#options.remaining.set(remaining)
+  }
+}

@@ -1,0 +1,131 @@
+import type { Clock } from '../base/clock.ts'
+import type { KafkaClient } from '../client/kafka-client.ts'
+import { canPass, kafkaErrorName } from '../client/kafka-failure.ts'
+import { commitOffsets } from '../client/offsets.ts'
+import type { Producer } from '../client/producer.ts'
+import { isStreamsError } from '../errors.ts'
+import type { GroupIdentity, GroupMembership } from '../group/membership.ts'
+import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
+import type { TaskId } from '../processor/record-metadata.ts'
+import type { CommittedOffset } from '../task/task.ts'
+import type { TaskManager } from '../task/task-manager.ts'
+
+export interface WorkerCommitOptions {
+  readonly client: KafkaClient
+  readonly clock: Clock
+  readonly membership: GroupMembership
+  readonly metrics: StreamsMetrics
+  readonly intervalMs: number
+}
+
+/** The parts that are made anew when a membership was lost. */
+export interface CommitParts {
+  readonly tasks: TaskManager
+  readonly producer: Producer
+}
+
+interface PreparedCommit {
+  readonly ids: readonly TaskId[]
+  readonly offsets: readonly CommittedOffset[]
+  readonly startedAt: number
+}
+
+/**
+ * Makes durable what tasks have done, in the one order that loses nothing:
+ *
+ *     flush the caches → flush the producer → commit the offsets → tell the stores
+ *
+ * The offsets come after the records that follow from them: a crash in between processes some records
+ * again, while the other order would skip them. The stores come last: only then does the engine take
+ * what it was given, so that it never holds more than was committed.
+ *
+ * A commit that was prepared is carried through. When the group is between two generations it waits
+ * (`later`), and until it is done nothing of these tasks is processed.
+ */
+export class WorkerCommit {
+  readonly #options: WorkerCommitOptions
+  #prepared: PreparedCommit | undefined
+  #lastAt: number
+
+  constructor(options: WorkerCommitOptions) {
+    this.#options = options
+    this.#lastAt = options.clock.monotonic()
+  }
+
+  /** True while a prepared commit waits: nothing may be processed. */
+  get isPending(): boolean {
+    return this.#prepared !== undefined
+  }
+
+  /** True when it is time for a commit: the interval is over, or a task's code has asked for one. */
+  isDue(tasks: TaskManager): boolean {
+    if (this.#prepared !== undefined || tasks.commitRequested) return true
+    return this.dueInMs === 0 && tasks.commitNeeded
+  }
+
+  /** Until the interval is over; 0: it is. */
+  get dueInMs(): number {
+    const { clock, intervalMs } = this.#options
+    return Math.max(0, this.#lastAt + intervalMs - clock.monotonic())
+  }
+
+  /**
+   * Commits these tasks (default: all), after what is pending. `later`: the same must be called
+   * again. Throws `TASK_MIGRATED` when this member was replaced, `DELIVERY_FAILED`, what the user's
+   * code throws when caches are flushed, and what the coordinator refuses for good.
+   */
+  async run(parts: CommitParts, ids?: readonly TaskId[]): Promise<'done' | 'later'> {
+    if (this.#prepared !== undefined) {
+      const isAll = ids === undefined
+      const outcome = await this.#carryThrough(parts, this.#prepared)
+      if (outcome === 'later' || isAll) return outcome
+    }
+    this.#prepared = {
+      startedAt: this.#options.clock.monotonic(),
+      ids: ids ?? [...parts.tasks.tasks.keys()],
+      offsets: parts.tasks.prepareCommit(ids),
+    }
+    return this.#carryThrough(parts, this.#prepared)
+  }
+
+  /** Forgets what was prepared: the tasks are given up. */
+  abandon(): void {
+    this.#prepared = undefined
+  }
+
+  async #carryThrough(
+    { tasks, producer }: CommitParts,
+    { ids, offsets, startedAt }: PreparedCommit,
+  ): Promise<'done' | 'later'> {
+    const { clock, metrics } = this.#options
+    await producer.flush()
+    if (offsets.length > 0 && (await this.#commitOffsets(offsets)) === 'later') return 'later'
+    this.#prepared = undefined
+    this.#lastAt = clock.monotonic()
+    tasks.committed(ids.filter((id) => tasks.tasks.has(id)))
+    metrics.commits.add(1)
+    metrics.commitSeconds.observe((this.#lastAt - startedAt) / 1000)
+    return 'done'
+  }
+
+  async #commitOffsets(offsets: readonly CommittedOffset[]): Promise<'done' | 'later'> {
+    const { client, membership } = this.#options
+    const identity = membership.identity()
+    if (identity === undefined) return 'later'
+    try {
+      await commitOffsets(client, identity, offsets)
+      return 'done'
+    } catch (error) {
+      if (kafkaErrorName(error) === 'REBALANCE_IN_PROGRESS' || canPass(error)) return 'later'
+      // A rebalance overtook the request: it was refused for its old generation, and the member is
+      // as good as before. If it is not, it hears that from the coordinator itself.
+      const isOvertaken = !isSame(identity, membership.identity())
+      if (isStreamsError(error, 'TASK_MIGRATED') && isOvertaken) return 'later'
+      throw error
+    }
+  }
+}
+
+function isSame(before: GroupIdentity, now: GroupIdentity | undefined): boolean {
+  return before.memberId === now?.memberId && before.generation === now.generation
+}
