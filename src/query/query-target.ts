@@ -1,0 +1,81 @@
+import type { Endpoint } from '../group/membership.ts'
+import type { AnyStore } from '../store/descriptor.ts'
+
+/**
+ * Whether an instance can be asked at all: `rebalancing` still answers for the partitions that it
+ * holds, the first and the last for none.
+ */
+export type QueryAvailability = 'not-started' | 'rebalancing' | 'running' | 'stopped'
+
+/** How far a store has come: for each topic that feeds it, the next offset of each partition. */
+export type StorePosition = Readonly<Record<string, Readonly<Record<string, number>>>>
+
+/** One row as a scan gives it; the bytes of the key are what pages are ordered by. */
+export interface StoreRow {
+  readonly keyBytes: Buffer
+  readonly key: unknown
+  readonly value: unknown
+  /** Milliseconds; undefined for a store without timestamps. */
+  readonly timestamp: number | undefined
+}
+
+/** A value with its timestamp, when the store keeps one. */
+export interface StoreValue {
+  readonly value: unknown
+  readonly timestamp: number | undefined
+}
+
+/** Bounds of a scan in key bytes, both inclusive. */
+export interface ScanBounds {
+  readonly from?: Buffer
+  readonly to?: Buffer
+  readonly prefix?: Buffer
+  readonly reverse?: boolean
+}
+
+/** Reads of one partition of a store, synchronous, between two records of its task. */
+export interface StoreView {
+  get(keyBytes: Buffer): StoreValue | undefined
+  /** Rows in the order of their key bytes. Take what is needed at once, then let it close. */
+  scan(bounds: ScanBounds): IterableIterator<StoreRow> & Disposable
+  approximateEntryCount(): number
+}
+
+/** A partition of a store that this instance holds. Fetched anew for each question, never kept. */
+export interface LocalPartition {
+  readonly role: 'active'
+  readonly state: 'restoring' | 'running'
+  /** Undefined while restoring. */
+  readonly view: StoreView | undefined
+  /** Changelog records that are not in the store yet: 0 when running. */
+  readonly lag: number
+  readonly position: StorePosition
+}
+
+/** Who holds a partition, as the group last agreed. */
+export interface PartitionHosts {
+  /** Undefined: no instance with an endpoint. */
+  readonly active: Endpoint | undefined
+  readonly standby: readonly Endpoint[]
+}
+
+/**
+ * What queries need to know of an instance: the port between them and KafkaStreams. Everything is
+ * looked up at the moment of the call.
+ */
+export interface QueryTarget {
+  readonly availability: QueryAvailability
+  /** The store as the topology has it; undefined: there is none of that name. */
+  descriptor(store: string): AnyStore | undefined
+  /** Names of all stores of the topology. */
+  readonly storeNames: readonly string[]
+  /**
+   * Partitions of the topics that feed the store, by the cluster's metadata and never by who is
+   * alive: what a key's hash is taken modulo. Undefined: not known yet, or no such store.
+   */
+  partitionCount(store: string): number | undefined
+  /** Undefined: another instance's, nobody's, or there is no such partition. */
+  local(store: string, partition: number): LocalPartition | undefined
+  /** Undefined until the group has told who holds what for the first time. */
+  hosts(store: string, partition: number): PartitionHosts | undefined
+}
