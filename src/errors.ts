@@ -135,6 +135,12 @@ const errorTable = {
     'final',
     (c) => `The source topic ${text(c['topic'])} does not exist. Create it, then start again.`,
   ),
+  SINK_TOPIC_MISSING: row(
+    503,
+    'final',
+    (c) =>
+      `The topic ${text(c['topic'])}, to which the application writes, does not exist. Create it, then start again.`,
+  ),
   INTERNAL_TOPIC_INVALID: row(
     500,
     'final',
