@@ -31,6 +31,11 @@ export class ClusterView {
     return this.#nodes.get(this.#controllerId)
   }
 
+  /** All topics that are known. */
+  get topics(): ReadonlyMap<string, TopicMetadata> {
+    return this.#topics
+  }
+
   topic(topic: string): TopicMetadata | undefined {
     return this.#topics.get(topic)
   }

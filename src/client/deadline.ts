@@ -35,3 +35,23 @@ export function within<T>(clock: Clock, promise: Promise<T>, bounds: WaitBounds)
     )
   })
 }
+
+/** A signal that aborts when either does; disposed of when the wait is over, so that none is kept. */
+export function eitherSignal(
+  first: AbortSignal,
+  second: AbortSignal | undefined,
+): Disposable & { readonly signal: AbortSignal } {
+  const either = new AbortController()
+  const abort = (): void => either.abort()
+  const signals = second === undefined ? [first] : [first, second]
+  for (const signal of signals) {
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+  }
+  return {
+    signal: either.signal,
+    [Symbol.dispose]: () => {
+      for (const signal of signals) signal.removeEventListener('abort', abort)
+    },
+  }
+}

@@ -1,5 +1,26 @@
+import { StreamsError } from '../errors.ts'
+import { errorCode, kafkaError } from '../protocol/error-codes.ts'
+import { offsetCommit } from '../protocol/messages/8-offset-commit.ts'
+import { offsetFetch } from '../protocol/messages/9-offset-fetch.ts'
+import type { ResponseOf } from '../protocol/schema.ts'
 import type { KafkaClient } from './kafka-client.ts'
+import { kafkaFailure } from './kafka-failure.ts'
+import { askLeaders } from './leader-requests.ts'
+import { groupByTopic, listOffsetsOf, type OffsetAt } from './list-offsets.ts'
 import type { TopicPartition } from './topic-metadata.ts'
+
+/** From v8 on OffsetFetch has another form that only helps who asks for several groups. */
+const offsetFetchVersionMax = 7
+
+/** First version with `requireStable`. */
+const requireStableVersion = 7
+
+/** Errors that say: this member was replaced. */
+const fencingErrors: ReadonlySet<number> = new Set([
+  errorCode.ILLEGAL_GENERATION,
+  errorCode.UNKNOWN_MEMBER_ID,
+  errorCode.FENCED_INSTANCE_ID,
+])
 
 /** Who commits: a member of the group in its generation, so that a replaced one is fenced. */
 export interface OffsetCommitIdentity {
@@ -43,34 +64,167 @@ export function partitionKey(topic: string, partition: number): PartitionKey {
  * for the assignment: the member is still valid and nothing was committed; commit again once the
  * rebalance is over (or give the partitions up without a commit).
  */
-export function commitOffsets(
+export async function commitOffsets(
   client: KafkaClient,
   identity: OffsetCommitIdentity,
   offsets: readonly CommittedOffset[],
   options: OffsetsRequestOptions = {},
 ): Promise<void> {
-  throw new Error('to come')
+  if (offsets.length === 0) return
+  const { groupId, memberId, instanceId, generation } = identity
+  const response = await client.request(
+    offsetCommit,
+    {
+      groupId,
+      generationIdOrMemberEpoch: generation,
+      memberId,
+      groupInstanceId: instanceId,
+      topics: groupByTopic(offsets).map(([name, rows]) => ({
+        name,
+        partitions: rows.map(({ partition, offset, metadata = '', leaderEpoch = -1 }) => ({
+          partitionIndex: partition,
+          committedOffset: offset,
+          committedLeaderEpoch: leaderEpoch,
+          committedMetadata: metadata,
+        })),
+      })),
+    },
+    { coordinatorOf: groupId },
+    { ...requestOptions(options), errorCodeOf: (answer) => commitFailure(answer)?.errorCode ?? 0 },
+  )
+  const failed = commitFailure(response)
+  if (failed === undefined) return
+  if (fencingErrors.has(failed.errorCode)) {
+    const { name, message } = kafkaError(failed.errorCode)
+    throw new StreamsError('TASK_MIGRATED', {
+      task: `of member ${memberId} of group ${groupId}`,
+      error: name,
+      detail: `${name}, ${message}`,
+    })
+  }
+  throw kafkaFailure(offsetCommit.name, failed.errorCode, { subject: failed.subject })
+}
+
+/** The failure of one partition, the worst first: that of the member, then one that does not pass. */
+function commitFailure(
+  response: ResponseOf<typeof offsetCommit>,
+): { errorCode: number; subject: string } | undefined {
+  const failures = response.topics.flatMap(({ name, partitions }) =>
+    partitions
+      .filter((row) => row.errorCode !== errorCode.NONE)
+      .map((row) => ({ errorCode: row.errorCode, subject: `${name}-${row.partitionIndex}` })),
+  )
+  return (
+    failures.find((failure) => fencingErrors.has(failure.errorCode)) ??
+    failures.find((failure) => !kafkaError(failure.errorCode).retriable) ??
+    failures[0]
+  )
 }
 
 /** The committed offsets of these partitions; one without a commit is absent. */
-export function fetchCommittedOffsets(
+export async function fetchCommittedOffsets(
   client: KafkaClient,
   groupId: string,
   partitions: readonly TopicPartition[],
   options: OffsetsRequestOptions = {},
 ): Promise<Map<PartitionKey, Required<CommittedOffset>>> {
-  throw new Error('to come')
+  const committed = new Map<PartitionKey, Required<CommittedOffset>>()
+  if (partitions.length === 0) return committed
+  const topics = groupByTopic(partitions).map(([name, rows]) => ({
+    name,
+    partitionIndexes: rows.map((row) => row.partition),
+  }))
+  const response = await client.request(
+    offsetFetch,
+    // An open transaction may still move the offset: wait for its end (KIP-447).
+    (version) => ({ groupId, topics, requireStable: version >= requireStableVersion }),
+    { coordinatorOf: groupId },
+    {
+      ...requestOptions(options),
+      versionMax: offsetFetchVersionMax,
+      errorCodeOf: (answer) => fetchFailure(answer)?.errorCode ?? 0,
+    },
+  )
+  const failed = fetchFailure(response)
+  if (failed !== undefined) {
+    const subject = failed.subject ?? `group ${groupId}`
+    throw kafkaFailure(offsetFetch.name, failed.errorCode, { subject })
+  }
+  for (const { name: topic, partitions: rows } of response.topics) {
+    for (const row of rows) {
+      if (row.committedOffset < 0) continue
+      committed.set(partitionKey(topic, row.partitionIndex), {
+        topic,
+        partition: row.partitionIndex,
+        offset: row.committedOffset,
+        metadata: row.metadata ?? '',
+        leaderEpoch: row.committedLeaderEpoch,
+      })
+    }
+  }
+  return committed
+}
+
+function fetchFailure(
+  response: ResponseOf<typeof offsetFetch>,
+): { errorCode: number; subject: string | undefined } | undefined {
+  if (response.errorCode !== errorCode.NONE) {
+    return { errorCode: response.errorCode, subject: undefined }
+  }
+  const failures = response.topics.flatMap(({ name, partitions }) =>
+    partitions
+      .filter((row) => row.errorCode !== errorCode.NONE)
+      .map((row) => ({ errorCode: row.errorCode, subject: `${name}-${row.partitionIndex}` })),
+  )
+  return failures.find((failure) => !kafkaError(failure.errorCode).retriable) ?? failures[0]
 }
 
 /**
  * The first (`earliest`) or next (`latest`) offset of these partitions, or the first with a
  * timestamp of at least the given one: that is the end of the log when there is none.
  */
-export function listOffsets(
+export async function listOffsets(
   client: KafkaClient,
   partitions: readonly TopicPartition[],
   at: 'earliest' | 'latest' | number,
   options: OffsetsRequestOptions = {},
 ): Promise<Map<PartitionKey, number>> {
-  throw new Error('to come')
+  const answers = await listAll(client, partitions, at, options)
+  const withoutRecord = answers.filter((answer) => answer.offset < 0)
+  const ends =
+    typeof at === 'number' && withoutRecord.length > 0
+      ? await listAll(client, withoutRecord, 'latest', options)
+      : []
+  return new Map(
+    [...answers, ...ends].map(({ topic, partition, offset }) => [
+      partitionKey(topic, partition),
+      offset,
+    ]),
+  )
+}
+
+async function listAll(
+  client: KafkaClient,
+  partitions: readonly TopicPartition[],
+  at: OffsetAt,
+  { timeoutMs, signal }: OffsetsRequestOptions,
+) {
+  return askLeaders(client, {
+    api: 'ListOffsets',
+    rows: partitions.map(({ topic, partition }) => ({ topic, partition, at })),
+    deadlineMs: timeoutMs,
+    signal,
+    ask: (leader, rows, restMs) =>
+      listOffsetsOf(client, leader, rows, {
+        timeoutMs: Math.min(restMs, client.requestTimeoutMs),
+        ...(signal && { signal }),
+      }),
+  })
+}
+
+function requestOptions({ timeoutMs, signal }: OffsetsRequestOptions) {
+  return {
+    ...(timeoutMs !== undefined && { deadlineMs: timeoutMs }),
+    ...(signal && { signal }),
+  }
 }

@@ -2,7 +2,7 @@ import { sleep, type Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import { StreamsError } from '../errors.ts'
 import { Backoff } from './backoff.ts'
-import { within } from './deadline.ts'
+import { eitherSignal, within } from './deadline.ts'
 
 /** How long and how often something is tried. */
 export interface RetryOptions {
@@ -67,13 +67,8 @@ export class Retry {
     const ms = this.#backoff.next()
     if (ms >= this.remainingMs) throw failure
     this.throwIfEnded()
-    const waits = new AbortController()
-    const stop = (): void => waits.abort()
-    life.addEventListener('abort', stop, { once: true })
-    signal?.addEventListener('abort', stop, { once: true })
-    await sleep(clock, ms, waits.signal)
-    life.removeEventListener('abort', stop)
-    signal?.removeEventListener('abort', stop)
+    using either = eitherSignal(life, signal)
+    await sleep(clock, ms, either.signal)
     this.throwIfEnded()
   }
 

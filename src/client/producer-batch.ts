@@ -1,0 +1,95 @@
+import { assert } from '../base/assert.ts'
+import type { Compression } from '../protocol/compression.ts'
+import { patchProducer } from '../protocol/record-batch-patch.ts'
+import { RecordBatchReader } from '../protocol/record-batch.ts'
+import { RecordBatchBuilder } from '../protocol/record-builder.ts'
+
+/** Sequence numbers are positive int32 and start over after the last. */
+const sequenceMask = 0x7fff_ffff
+
+/** Whose batches these are; the broker refuses what it has already, and what leaves a gap (KIP-98). */
+export interface ProducerNumbers {
+  readonly producerId: number
+  readonly producerEpoch: number
+  readonly sequence: number
+}
+
+/** Waits until some batches are acknowledged. */
+export interface FlushWaiter {
+  remaining: number
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+}
+
+/** The sequence number after `count` more records. */
+export function addToSequence(sequence: number, count: number): number {
+  return (sequence + count) & sequenceMask
+}
+
+/** A finished batch, until it is acknowledged. */
+export class ProducerBatch {
+  readonly recordCount: number
+  /** When its first record was appended, on the monotonic clock. */
+  readonly createdAt: number
+  readonly bytes: Buffer
+  isInFlight = false
+  /** How often it was sent. */
+  attempts = 0
+  waiters: FlushWaiter[] = []
+  #numbers: ProducerNumbers | undefined
+
+  constructor(bytes: Buffer, recordCount: number, createdAt: number) {
+    this.bytes = bytes
+    this.recordCount = recordCount
+    this.createdAt = createdAt
+  }
+
+  get isNumbered(): boolean {
+    return this.#numbers !== undefined
+  }
+
+  /** Numbers the batch, or numbers it anew. Not while it is under way: the bytes are borrowed then. */
+  number(numbers: ProducerNumbers): void {
+    assert(!this.isInFlight, 'a batch under way keeps its numbers')
+    this.#numbers = numbers
+    patchProducer(this.bytes, {
+      id: numbers.producerId,
+      epoch: numbers.producerEpoch,
+      baseSequence: numbers.sequence,
+    })
+  }
+
+  /** Two batches with the same records and sequence numbers, for a broker that refuses large ones. */
+  split(compression: Compression): ProducerBatch[] {
+    assert(this.recordCount > 1, 'only a batch of several records can be split')
+    const numbers = this.#numbers
+    assert(numbers !== undefined, 'a batch that was refused had been numbered')
+    const reader = new RecordBatchReader()
+    reader.reset(this.bytes)
+    assert(reader.nextBatch(), 'a batch of ours is whole')
+    const builder = new RecordBatchBuilder()
+    const half = Math.ceil(this.recordCount / 2)
+    const parts: ProducerBatch[] = []
+    for (const count of [half, this.recordCount - half]) {
+      builder.reset()
+      for (let index = 0; index < count; index += 1) {
+        assert(reader.next(), 'a batch of ours has the records that it states')
+        const headers = reader.headerCount === 0 ? undefined : reader.headers()
+        builder.append(reader.key(), reader.value(), reader.timestamp, headers)
+      }
+      const part = new ProducerBatch(buildUnnumbered(builder, compression), count, this.createdAt)
+      const offset = parts.length === 0 ? 0 : half
+      part.number({ ...numbers, sequence: addToSequence(numbers.sequence, offset) })
+      part.waiters = this.waiters
+      parts.push(part)
+    }
+    // Each flush that waited for one now waits for two.
+    for (const waiter of this.waiters) waiter.remaining += 1
+    return parts
+  }
+}
+
+/** The bytes of a batch that is numbered when it is sent first. */
+export function buildUnnumbered(builder: RecordBatchBuilder, compression: Compression): Buffer {
+  return builder.build({ producerId: -1, producerEpoch: -1, baseSequence: -1, compression })
+}

@@ -1,0 +1,138 @@
+import type { StreamsError } from '../errors.ts'
+import type { Compression } from '../protocol/compression.ts'
+import { RecordBatchBuilder } from '../protocol/record-builder.ts'
+import type { Backoff } from './backoff.ts'
+import { addToSequence, buildUnnumbered, ProducerBatch } from './producer-batch.ts'
+
+/** A broker remembers the last five batches of a producer, so no more may be in doubt at once. */
+const inFlightMax = 5
+
+/** What of one partition is not acknowledged yet, and how its batches are numbered. */
+export class ProducerPartition {
+  readonly topic: string
+  readonly partition: number
+  readonly builder = new RecordBatchBuilder()
+  /** When the first record of the builder was appended, on the monotonic clock. */
+  openedAt = 0
+  /** Finished batches in the order of their sequence numbers; some are under way. */
+  readonly batches: ProducerBatch[] = []
+  /** Set: no more records are taken. */
+  failure: StreamsError | undefined
+  nextOffset: number | undefined
+  /** Nothing is sent before this time of the monotonic clock. */
+  retryAt = 0
+  /** Why the last try failed, for the final error. */
+  lastFailure: StreamsError | undefined
+  #inFlightCount = 0
+  /** A batch failed: the others must come back before anything is sent again, in order. */
+  #isSettling = false
+  #nextSequence = 0
+  /** Batches that are counted from 0 again go out under a higher epoch (KIP-360). */
+  #epochBumps = 0
+  #mustRenumber = false
+  readonly #backoff: Backoff
+
+  constructor(topic: string, partition: number, backoff: Backoff) {
+    this.topic = topic
+    this.partition = partition
+    this.#backoff = backoff
+  }
+
+  /** Bytes that wait in the builder. */
+  get openBytes(): number {
+    return this.builder.isEmpty ? 0 : this.builder.sizeInBytes
+  }
+
+  /** Finishes the batch that is being filled. Throws `COMPRESSION_UNAVAILABLE`. */
+  seal(compression: Compression): ProducerBatch {
+    const bytes = buildUnnumbered(this.builder, compression)
+    const batch = new ProducerBatch(bytes, this.builder.recordCount, this.openedAt)
+    this.builder.reset()
+    this.batches.push(batch)
+    return batch
+  }
+
+  /** The next batch to be sent; undefined: none, or not now. */
+  next(now: number): ProducerBatch | undefined {
+    if (this.retryAt > now || this.#inFlightCount >= inFlightMax) return undefined
+    if (this.#isSettling && this.#inFlightCount > 0) return undefined
+    return this.batches.find((batch) => !batch.isInFlight)
+  }
+
+  /** The batch goes out. */
+  sent(batch: ProducerBatch, producer: { producerId: number; producerEpoch: number }): void {
+    this.#isSettling = false
+    if (this.#mustRenumber) this.#renumber(producer)
+    if (!batch.isNumbered) {
+      batch.number({
+        producerId: producer.producerId,
+        producerEpoch: producer.producerEpoch + this.#epochBumps,
+        sequence: this.#nextSequence,
+      })
+      this.#nextSequence = addToSequence(this.#nextSequence, batch.recordCount)
+    }
+    batch.isInFlight = true
+    batch.attempts += 1
+    this.#inFlightCount += 1
+  }
+
+  /** The batch is no longer under way, whatever came of it. */
+  returned(batch: ProducerBatch): void {
+    batch.isInFlight = false
+    this.#inFlightCount -= 1
+  }
+
+  /** The batch is written. `baseOffset` -1: the broker knew it already and does not tell where. */
+  acknowledged(batch: ProducerBatch, baseOffset: number): void {
+    this.#remove(batch)
+    this.#backoff.reset()
+    this.lastFailure = undefined
+    if (baseOffset >= 0) {
+      this.nextOffset = Math.max(this.nextOffset ?? 0, baseOffset + batch.recordCount)
+    }
+  }
+
+  /** Batches go out again, in order, once all are back and a growing wait is over. */
+  postpone(now: number, failure: StreamsError): void {
+    this.#isSettling = true
+    this.lastFailure = failure
+    this.retryAt = now + this.#backoff.next()
+  }
+
+  /** Batches go out again without a wait, in order, once all are back. */
+  sendAgain(): void {
+    this.#isSettling = true
+  }
+
+  /** Counts from 0 in a higher epoch, once all batches are back. */
+  bumpEpoch(): void {
+    this.#isSettling = true
+    this.#mustRenumber = true
+  }
+
+  /** Puts parts in the place of a batch. */
+  replace(batch: ProducerBatch, parts: readonly ProducerBatch[]): void {
+    this.#isSettling = true
+    this.batches.splice(this.batches.indexOf(batch), 1, ...parts)
+  }
+
+  #renumber(producer: { producerId: number; producerEpoch: number }): void {
+    this.#mustRenumber = false
+    this.#epochBumps += 1
+    this.#nextSequence = 0
+    for (const batch of this.batches) {
+      if (!batch.isNumbered) continue
+      batch.number({
+        producerId: producer.producerId,
+        producerEpoch: producer.producerEpoch + this.#epochBumps,
+        sequence: this.#nextSequence,
+      })
+      this.#nextSequence = addToSequence(this.#nextSequence, batch.recordCount)
+    }
+  }
+
+  #remove(batch: ProducerBatch): void {
+    const index = this.batches.indexOf(batch)
+    if (index >= 0) this.batches.splice(index, 1)
+  }
+}

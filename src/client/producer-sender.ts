@@ -1,0 +1,355 @@
+import type { Timer } from '../base/clock.ts'
+import { isStreamsError, messageOf, StreamsError } from '../errors.ts'
+import { errorCode, kafkaError } from '../protocol/error-codes.ts'
+import { produce } from '../protocol/messages/0-produce.ts'
+import { initProducerId } from '../protocol/messages/22-init-producer-id.ts'
+import type { Compression } from '../protocol/compression.ts'
+import type { ResponseOf } from '../protocol/schema.ts'
+import { canPass, isLeaderError, kafkaFailure } from './kafka-failure.ts'
+import type { ConnectionPurpose, KafkaClient } from './kafka-client.ts'
+import { groupByTopic } from './list-offsets.ts'
+import type { ProducerBatch } from './producer-batch.ts'
+import type { ProducerPartition } from './producer-partition.ts'
+
+/** Requests under way to one broker at most. */
+const inFlightPerBrokerMax = 5
+
+/** All in-sync replicas: what idempotence needs. */
+const acksAll = -1
+
+/** What a request adds to the record batches of one partition, at most: names, lengths, numbers. */
+const partitionOverheadBytes = 300
+
+/** Bounds of what is sent, and who is told what came of it. */
+export interface ProducerSenderOptions {
+  readonly requestBytesMax: number
+  readonly deliveryTimeoutMs: number
+  readonly compression: Compression
+  readonly onAcknowledged: (batch: ProducerBatch) => void
+  readonly onReplaced: (batch: ProducerBatch, parts: readonly ProducerBatch[]) => void
+  /** The partition has lost records; its batches are to be dropped. */
+  readonly onFailed: (partition: ProducerPartition, error: StreamsError) => void
+}
+
+interface SentBatch {
+  readonly topic: string
+  readonly partition: ProducerPartition
+  readonly batch: ProducerBatch
+}
+
+/**
+ * Sends finished batches to the leaders of their partitions, several at once, and again when that can
+ * help: with the same sequence numbers, so that the broker writes each once.
+ *
+ * When a batch of a partition fails, those that were sent after it are refused too, because theirs
+ * would leave a gap. So all of them come back first, and then go out again from the lowest number.
+ */
+export class ProducerSender {
+  readonly #client: KafkaClient
+  readonly #options: ProducerSenderOptions
+  readonly #purpose: ConnectionPurpose
+  /** Partitions with finished batches; who was served last stands at the end. */
+  readonly #pending = new Set<ProducerPartition>()
+  readonly #inFlight = new Map<number, number>()
+  readonly #running = new Set<Promise<void>>()
+  #producer: { producerId: number; producerEpoch: number } | undefined
+  #isInitializing = false
+  #isDue = false
+  #isRefreshing = false
+  #retryTimer: Timer | undefined
+  readonly #life = new AbortController()
+
+  constructor(client: KafkaClient, options: ProducerSenderOptions) {
+    this.#client = client
+    this.#options = options
+    this.#purpose = client.uniquePurpose('produce')
+  }
+
+  /** The partition has a finished batch. */
+  add(partition: ProducerPartition): void {
+    this.#pending.add(partition)
+    this.#schedule()
+  }
+
+  /** Stops sending and waits for what is under way. Idempotent. */
+  async close(): Promise<void> {
+    this.#life.abort()
+    this.#retryTimer?.cancel()
+    await Promise.all([this.#client.release(this.#purpose), ...this.#running])
+  }
+
+  /** Sends, once for all that happens in this turn. */
+  #schedule(): void {
+    if (this.#isDue || this.#life.signal.aborted) return
+    this.#isDue = true
+    queueMicrotask(() => {
+      this.#isDue = false
+      if (!this.#life.signal.aborted) this.#dispatch()
+    })
+  }
+
+  #dispatch(): void {
+    const now = this.#client.clock.monotonic()
+    const byNode = new Map<number, ProducerPartition[]>()
+    let retryAt = Infinity
+    let needsLeader = false
+    for (const partition of this.#pending) {
+      if (partition.batches.length === 0) {
+        this.#pending.delete(partition)
+        continue
+      }
+      if (this.#isExpired(partition, now)) continue
+      if (partition.retryAt > now) {
+        retryAt = Math.min(retryAt, partition.retryAt)
+        continue
+      }
+      const leader = this.#client.leaderOf(partition.topic, partition.partition)
+      if (leader === undefined) {
+        needsLeader = true
+        const { topic, partition: number } = partition
+        const subject = `${topic}-${number}`
+        partition.postpone(
+          now,
+          kafkaFailure('Metadata', errorCode.LEADER_NOT_AVAILABLE, { subject }),
+        )
+        retryAt = Math.min(retryAt, partition.retryAt)
+        continue
+      }
+      const { nodeId } = leader.node
+      const ofNode = byNode.get(nodeId)
+      if (ofNode === undefined) byNode.set(nodeId, [partition])
+      else ofNode.push(partition)
+    }
+    if (this.#producer === undefined) {
+      if (this.#pending.size > 0) this.#initialize()
+    } else for (const [node, partitions] of byNode) this.#sendTo(node, partitions, now)
+    if (needsLeader) this.#refreshLeaders()
+    this.#armRetryTimer(retryAt - now)
+  }
+
+  /** Gives a partition up whose first batch has waited too long; true when it did. */
+  #isExpired(partition: ProducerPartition, now: number): boolean {
+    const first = partition.batches[0]
+    const { deliveryTimeoutMs } = this.#options
+    if (first === undefined || now - first.createdAt < deliveryTimeoutMs) return false
+    // What is under way may still be acknowledged; its request ends by its own timeout.
+    if (partition.batches.some((batch) => batch.isInFlight)) return false
+    const last = partition.lastFailure
+    const why = last === undefined ? '' : `; last: ${last.message}`
+    this.#fail(partition, `no acknowledgement within ${deliveryTimeoutMs} ms${why}`, last)
+    return true
+  }
+
+  #armRetryTimer(ms: number): void {
+    this.#retryTimer?.cancel()
+    this.#retryTimer = undefined
+    if (ms === Infinity) return
+    this.#retryTimer = this.#client.clock.setTimer(ms, () => this.#schedule())
+  }
+
+  #sendTo(node: number, partitions: ProducerPartition[], now: number): void {
+    let inFlight = this.#inFlight.get(node) ?? 0
+    while (inFlight < inFlightPerBrokerMax) {
+      const sent = this.#collect(partitions, now)
+      if (sent.length === 0) return
+      inFlight += 1
+      this.#inFlight.set(node, inFlight)
+      this.#run(this.#send(node, sent))
+    }
+  }
+
+  /** The next batch of each partition, as far as they fit into one request. */
+  #collect(partitions: ProducerPartition[], now: number): SentBatch[] {
+    const sent: SentBatch[] = []
+    let bytes = 0
+    for (const partition of partitions) {
+      const batch = partition.next(now)
+      if (batch === undefined) continue
+      if (bytes > 0 && bytes + batch.bytes.length > this.#options.requestBytesMax) continue
+      bytes += batch.bytes.length
+      if (this.#producer !== undefined) partition.sent(batch, this.#producer)
+      sent.push({ topic: partition.topic, partition, batch })
+    }
+    // To the end of the line, so that large batches of some do not keep others from being sent.
+    for (const { partition } of sent) {
+      this.#pending.delete(partition)
+      this.#pending.add(partition)
+    }
+    return sent
+  }
+
+  async #send(node: number, sent: readonly SentBatch[]): Promise<void> {
+    const bytes = sent.reduce(
+      (sum, { batch }) => sum + batch.bytes.length + partitionOverheadBytes,
+      partitionOverheadBytes,
+    )
+    try {
+      const response = await this.#client.request(
+        produce,
+        {
+          acks: acksAll,
+          timeoutMs: this.#client.requestTimeoutMs,
+          topicData: groupByTopic(sent).map(([name, rows]) => ({
+            name,
+            partitionData: rows.map(({ partition, batch }) => ({
+              index: partition.partition,
+              records: batch.bytes,
+            })),
+          })),
+        },
+        { node },
+        { purpose: this.#purpose, retry: 'none', bytesHint: bytes, signal: this.#life.signal },
+      )
+      this.#takeResponse(response, sent)
+    } catch (error) {
+      for (const entry of sent) this.#takeRequestFailure(entry, error)
+      this.#refreshLeaders()
+    } finally {
+      this.#inFlight.set(node, (this.#inFlight.get(node) ?? 1) - 1)
+    }
+  }
+
+  #takeResponse(response: ResponseOf<typeof produce>, sent: readonly SentBatch[]): void {
+    const open = new Set(sent)
+    for (const { name, partitionResponses } of response.responses) {
+      for (const answer of partitionResponses) {
+        const entry = sent.find(
+          ({ topic, partition }) => topic === name && partition.partition === answer.index,
+        )
+        if (entry === undefined || !open.delete(entry)) continue
+        const detail = answer.errorMessage ?? answer.recordErrors[0]?.batchIndexErrorMessage
+        this.#takeAnswer(entry, answer.errorCode, { baseOffset: answer.baseOffset, detail })
+      }
+    }
+    for (const entry of open) {
+      const broker = 'the leader'
+      const detail = 'its answer to Produce lacks a partition'
+      this.#takeRequestFailure(entry, new StreamsError('CONNECTION_CLOSED', { broker, detail }))
+    }
+  }
+
+  #takeAnswer(
+    { partition, batch }: SentBatch,
+    code: number,
+    answer: { baseOffset: number; detail: string | null | undefined },
+  ): void {
+    partition.returned(batch)
+    if (partition.failure !== undefined) return
+    if (code === errorCode.NONE || code === errorCode.DUPLICATE_SEQUENCE_NUMBER) {
+      partition.acknowledged(batch, code === errorCode.NONE ? answer.baseOffset : -1)
+      this.#options.onAcknowledged(batch)
+      return
+    }
+    const subject = `${partition.topic}-${partition.partition}`
+    const error = kafkaFailure(produce.name, code, { subject, detail: answer.detail })
+    this.#client.log.debug('A batch was refused', { subject, error: kafkaError(code).name })
+    const isFirst = partition.batches[0] === batch
+    if (isTooLarge(code) && batch.recordCount > 1) {
+      const parts = batch.split(this.#options.compression)
+      partition.replace(batch, parts)
+      this.#options.onReplaced(batch, parts)
+    } else if (isGap(code) && !isFirst) {
+      // It follows one that is not written yet, and is sent again after that one.
+      partition.sendAgain()
+    } else if (code === errorCode.UNKNOWN_PRODUCER_ID && batch.attempts === 1) {
+      // Retention took all that this producer had written, and with it the memory of it (KIP-360). It
+      // was refused the first time it was sent, so nothing of it can be in the log.
+      partition.bumpEpoch()
+    } else if (kafkaError(code).retriable) {
+      partition.postpone(this.#client.clock.monotonic(), error)
+      if (isLeaderError(code)) this.#refreshLeaders()
+    } else {
+      this.#fail(partition, error.message, error)
+    }
+  }
+
+  /** Nobody knows whether the batch was written: it is sent again with the same numbers. */
+  #takeRequestFailure({ partition, batch }: SentBatch, cause: unknown): void {
+    if (!batch.isInFlight) return
+    partition.returned(batch)
+    if (partition.failure !== undefined || this.#life.signal.aborted) return
+    const isFinal =
+      isStreamsError(cause, 'CLIENT_CLOSED') ||
+      isStreamsError(cause, 'PROTOCOL_UNSUPPORTED_VERSION')
+    if (!(cause instanceof StreamsError) || isFinal) {
+      this.#fail(partition, messageOf(cause), cause)
+      return
+    }
+    partition.postpone(this.#client.clock.monotonic(), cause)
+  }
+
+  #fail(partition: ProducerPartition, detail: string, cause: unknown): void {
+    this.#pending.delete(partition)
+    const { topic, partition: number } = partition
+    const context = { topic, partition: number, detail }
+    this.#options.onFailed(partition, new StreamsError('DELIVERY_FAILED', context, { cause }))
+  }
+
+  #initialize(): void {
+    if (this.#isInitializing) return
+    this.#isInitializing = true
+    this.#run(
+      this.#askForProducerId()
+        .catch((error: unknown) => {
+          if (this.#life.signal.aborted) return
+          for (const partition of [...this.#pending]) this.#fail(partition, messageOf(error), error)
+        })
+        .finally(() => {
+          this.#isInitializing = false
+        }),
+    )
+  }
+
+  async #askForProducerId(): Promise<void> {
+    const response = await this.#client.request(
+      initProducerId,
+      { transactionalId: null, transactionTimeoutMs: 0x7fff_ffff },
+      'any',
+      { deadlineMs: this.#options.deliveryTimeoutMs, signal: this.#life.signal },
+    )
+    if (response.errorCode !== errorCode.NONE) {
+      throw kafkaFailure(initProducerId.name, response.errorCode, { subject: 'a producer' })
+    }
+    const { producerId, producerEpoch } = response
+    this.#producer = { producerId, producerEpoch }
+  }
+
+  /** Asks the cluster who leads what, once at a time. */
+  #refreshLeaders(): void {
+    if (this.#isRefreshing || this.#life.signal.aborted) return
+    this.#isRefreshing = true
+    const topics = new Set([...this.#pending].map(({ topic }) => topic))
+    // Not waited for beyond our own life: a broker that is away can hold it up for long.
+    this.#run(
+      this.#client
+        .retry('Metadata', { signal: this.#life.signal })
+        .within(this.#client.refreshMetadata(topics))
+        .catch((error: unknown) => {
+          if (this.#life.signal.aborted || !canPass(error)) return
+          this.#client.log.warn('The leaders of partitions could not be found', {
+            reason: messageOf(error),
+          })
+        })
+        .finally(() => {
+          this.#isRefreshing = false
+        }),
+    )
+  }
+
+  #run(work: Promise<void>): void {
+    const run = work.finally(() => {
+      this.#running.delete(run)
+      this.#schedule()
+    })
+    this.#running.add(run)
+  }
+}
+
+function isTooLarge(code: number): boolean {
+  return code === errorCode.MESSAGE_TOO_LARGE || code === errorCode.RECORD_LIST_TOO_LARGE
+}
+
+/** Refusals that a batch gets when one before it is not written. */
+function isGap(code: number): boolean {
+  return code === errorCode.OUT_OF_ORDER_SEQUENCE_NUMBER || code === errorCode.UNKNOWN_PRODUCER_ID
+}
