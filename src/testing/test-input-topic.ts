@@ -1,0 +1,88 @@
+import type { Topic } from '../dsl/topic.ts'
+import { noHeaders, type RecordHeaders } from '../store/state-store.ts'
+
+/** A record for a test to pipe in. */
+export interface TestRecord<K, V> {
+  readonly key: K | null
+  readonly value: V | null
+  /** Milliseconds. Default: the time of the input topic. */
+  readonly timestamp?: number
+  readonly headers?: RecordHeaders
+}
+
+/** Where an input topic's own time begins, and how it runs. */
+export interface TestInputOptions {
+  /** Milliseconds. Default: the wall-clock time of the driver. */
+  readonly startTime?: number
+  /** By how much the time moves with each record that has no timestamp of its own. Default 0. */
+  readonly advanceTime?: number
+}
+
+/** Takes a serialized record into the topology, and works until nothing is left to do. */
+export type PipeBytes = (
+  topic: string,
+  record: {
+    key: Uint8Array | null
+    value: Uint8Array | null
+    timestamp: number
+    headers: RecordHeaders
+  },
+) => void
+
+/**
+ * Pipes records into one topic of a {@link TopologyTestDriver}. Each is processed, and committed,
+ * before the call returns; what the program throws is thrown here. Java's TestInputTopic.
+ *
+ * @example
+ * const input = driver.input(lines, { startTime: 0, advanceTime: seconds(1) })
+ * input.pipe({ key: 'a', value: 'to be', timestamp: 5 })
+ * input.pipeValue('or not to be')
+ */
+export class TestInputTopic<K, V> {
+  readonly #topic: Topic<K, V>
+  readonly #pipe: PipeBytes
+  readonly #advanceTime: number
+  #time: number
+
+  constructor(
+    topic: Topic<K, V>,
+    options: { pipe: PipeBytes; startTime: number; advanceTime: number },
+  ) {
+    this.#topic = topic
+    this.#pipe = options.pipe
+    this.#time = options.startTime
+    this.#advanceTime = options.advanceTime
+  }
+
+  /** Pipes one record. Null keys and values go in as null. */
+  pipe({ key, value, timestamp, headers }: TestRecord<K, V>): void {
+    const { name, key: keySerde, value: valueSerde } = this.#topic
+    this.#pipe(name, {
+      key: key === null ? null : keySerde.serialize(key),
+      value: value === null ? null : valueSerde.serialize(value),
+      timestamp: timestamp ?? this.#nextTime(),
+      headers: headers ?? noHeaders,
+    })
+  }
+
+  /** Pipes a value with the key null. */
+  pipeValue(value: V | null, timestamp?: number): void {
+    this.pipe({ key: null, value, timestamp })
+  }
+
+  /** Pipes records one after the other. */
+  pipeAll(records: Iterable<TestRecord<K, V>>): void {
+    for (const record of records) this.pipe(record)
+  }
+
+  /** Moves the time of records without a timestamp, in milliseconds. */
+  advanceTime(ms: number): void {
+    this.#time += ms
+  }
+
+  #nextTime(): number {
+    const time = this.#time
+    this.#time += this.#advanceTime
+    return time
+  }
+}

@@ -1,0 +1,73 @@
+import type { Serde } from '../serde/serde.ts'
+import type { RecordHeaders } from '../store/state-store.ts'
+import type { ProducedRecord } from './produced-records.ts'
+
+/** A record that the program has written. */
+export interface TestOutputRecord<K, V> {
+  readonly key: K
+  readonly value: V
+  /** Milliseconds. */
+  readonly timestamp: number
+  /** Absent when the record has none. */
+  readonly headers?: RecordHeaders
+}
+
+/**
+ * Reads what the program has written to one topic, each record once: all readers of a topic share
+ * its unread records. Java's TestOutputTopic.
+ *
+ * @example
+ * const output = driver.output(counts)
+ * output.readAll()   // [{ key: 'to', value: 1, timestamp: 0 }, …]
+ */
+export class TestOutputTopic<K, V> {
+  readonly #queue: ProducedRecord[]
+  readonly #key: Serde<K>
+  readonly #value: Serde<V>
+
+  constructor(queue: ProducedRecord[], serdes: { key: Serde<K>; value: Serde<V> }) {
+    this.#queue = queue
+    this.#key = serdes.key
+    this.#value = serdes.value
+  }
+
+  /** The next record; undefined when there is none. */
+  read(): TestOutputRecord<K, V> | undefined {
+    const record = this.#queue.shift()
+    return record === undefined ? undefined : this.#decode(record)
+  }
+
+  /** All that is unread. */
+  readAll(): TestOutputRecord<K, V>[] {
+    return this.#queue.splice(0).map((record) => this.#decode(record))
+  }
+
+  /** The values of all that is unread. */
+  readValues(): V[] {
+    return this.readAll().map(({ value }) => value)
+  }
+
+  /** Keys and values of all that is unread. */
+  readKeyValues(): [K, V][] {
+    return this.readAll().map(({ key, value }) => [key, value])
+  }
+
+  get isEmpty(): boolean {
+    return this.#queue.length === 0
+  }
+
+  /** How many records are unread. */
+  get size(): number {
+    return this.#queue.length
+  }
+
+  // A null is read as null whatever the type says: a topic that may hold one has a nullable serde.
+  #decode({ key, value, timestamp, headers }: ProducedRecord): TestOutputRecord<K, V> {
+    const record = {
+      key: key === null ? (null as K) : this.#key.deserialize(key),
+      value: value === null ? (null as V) : this.#value.deserialize(value),
+      timestamp,
+    }
+    return headers.length === 0 ? record : { ...record, headers }
+  }
+}

@@ -1,0 +1,273 @@
+/**
+ * Runs a topology without a broker (org.apache.kafka.streams.TopologyTestDriver). As there, one task
+ * holds all sub-topologies on partition 0: what is written to a repartition topic comes back at once,
+ * and records that wait in several topics are taken in the order of time.
+ */
+import { ManualClock } from '../base/manual-clock.ts'
+import type { Topic } from '../dsl/topic.ts'
+import { StreamsError } from '../errors.ts'
+import { MemoryEngine } from '../kv/memory-engine.ts'
+import { StreamsMetrics } from '../metrics/streams-metrics.ts'
+import { RecordBatchBuilder } from '../protocol/record-builder.ts'
+import { serdes } from '../serde/serdes.ts'
+import type { KeyValueStoreDescriptor } from '../store/descriptor.ts'
+import type { KeyValueStore, TimestampedKeyValueStore } from '../store/key-value-store.ts'
+import type { RecordHeaders } from '../store/state-store.ts'
+import type { DeserializationErrorHandler } from '../task/record-queue.ts'
+import { StreamTask } from '../task/stream-task.ts'
+import type { StoreNode } from '../topology/node.ts'
+import type { Subtopology, Topology } from '../topology/topology.ts'
+import { PlainStore } from './plain-store.ts'
+import { ProducedRecords, type ProducedRecord } from './produced-records.ts'
+import { TestInputTopic, type TestInputOptions } from './test-input-topic.ts'
+import { TestOutputTopic } from './test-output-topic.ts'
+
+/** How a {@link TopologyTestDriver} runs. */
+export interface TopologyTestDriverOptions {
+  /** Prefix of internal topics. Default `topology-test-driver`. */
+  readonly applicationId?: string
+  /**
+   * Bytes of the record caches. They are emptied after each record, as Java's test driver does; with
+   * 0, nothing is cached. Default 10 MiB.
+   */
+  readonly cacheBytes?: number
+  /**
+   * Where the wall clock stands at first, in milliseconds since the epoch; it moves only by
+   * {@link TopologyTestDriver.advanceWallClockTime}. Default 0, so that each run is the same.
+   */
+  readonly wallClock?: number
+  /** What happens to records that cannot be deserialized. Default `fail`: `pipe` throws. */
+  readonly onDeserializationError?: DeserializationErrorHandler
+}
+
+const cacheBytesDefault = 10 * 1024 * 1024
+const taskIdOfAll = '0_0'
+const partition = 0
+
+/** Records that one pipe may set off, round and round through repartition topics. */
+const recordsPerPipeMax = 1_000_000
+
+/**
+ * Tests a topology in memory: pipe records in, read what comes out, look into the stores.
+ * Synchronous; each record is processed and committed before `pipe` returns. Persistent stores are
+ * kept in memory. After a failure the driver is of no further use: it throws the failure again.
+ *
+ * @example
+ * using driver = new TopologyTestDriver(builder.build())
+ * driver.input(lines).pipe({ key: null, value: 'to be or not to be', timestamp: 0 })
+ * assert.equal(driver.store(wordCounts).get('to'), 2)
+ */
+export class TopologyTestDriver implements Disposable {
+  /** What the program counts: dropped records, for instance. */
+  readonly metrics: StreamsMetrics = new StreamsMetrics()
+  readonly #topology: Subtopology
+  readonly #clock: ManualClock
+  readonly #produced = new ProducedRecords()
+  readonly #task: StreamTask
+  readonly #inputs: ReadonlySet<string>
+  readonly #offsets = new Map<string, number>()
+  readonly #builder = new RecordBatchBuilder()
+  #failure: { error: unknown } | undefined
+  #isClosed = false
+
+  constructor(topology: Topology, options: TopologyTestDriverOptions = {}) {
+    this.#topology = united(topology)
+    this.#clock = new ManualClock(options.wallClock ?? 0)
+    const engine = new MemoryEngine()
+    this.#task = new StreamTask({
+      id: taskIdOfAll,
+      subtopology: this.#topology,
+      applicationId: options.applicationId ?? 'topology-test-driver',
+      clock: this.#clock,
+      sink: this.#produced,
+      metrics: this.metrics,
+      engines: { engine: () => engine, close: () => engine.close() },
+      cacheBytesMax: options.cacheBytes ?? cacheBytesDefault,
+      partitionCount: () => 1,
+      onDeserializationError: options.onDeserializationError,
+    })
+    this.#inputs = new Set(this.#task.inputs.map(({ topic }) => topic))
+    this.#task.initialize([])
+    this.#task.completeRestoration()
+  }
+
+  /**
+   * A topic to pipe records into.
+   *
+   * @throws StreamsError `TOPOLOGY_INVALID` when no source reads it.
+   */
+  input<K, V>(topic: Topic<K, V>, options: TestInputOptions = {}): TestInputTopic<K, V> {
+    if (!this.#inputs.has(topic.name)) {
+      throw new StreamsError('TOPOLOGY_INVALID', { detail: `no source reads ${topic.name}` })
+    }
+    return new TestInputTopic(topic, {
+      pipe: (name, { key, value, timestamp, headers }) => {
+        this.#working(() => {
+          this.#enqueue(name, key, value, timestamp, headers)
+          this.#processAll()
+        })
+      },
+      startTime: options.startTime ?? this.#clock.now(),
+      advanceTime: options.advanceTime ?? 0,
+    })
+  }
+
+  /** What was written to a topic, decoded. */
+  output<K, V>(topic: Topic<K, V>): TestOutputTopic<K, V> {
+    return new TestOutputTopic(this.#produced.queue(topic.name), topic)
+  }
+
+  /**
+   * What was written to a topic, as bytes: for changelog and repartition topics, whose names begin
+   * with the application id.
+   */
+  rawOutput(topicName: string): TestOutputTopic<Uint8Array, Uint8Array> {
+    return new TestOutputTopic(this.#produced.queue(topicName), {
+      key: serdes.bytes,
+      value: serdes.bytes,
+    })
+  }
+
+  /**
+   * Everything that was written to any topic since the last call, in the order in which it was
+   * written: changelogs and repartition topics too.
+   */
+  takeProduced(): ProducedRecord[] {
+    return this.#produced.takeAll()
+  }
+
+  /** Names of all topics that were written so far. */
+  get producedTopicNames(): string[] {
+    return this.#produced.topics()
+  }
+
+  /**
+   * A store of the program, as plain values. What a test writes into a table has no timestamp (-1).
+   *
+   * @throws StreamsError `STORE_UNKNOWN`.
+   */
+  store<K, V>(descriptor: KeyValueStoreDescriptor<K, V>): KeyValueStore<K, V> {
+    const { node, store } = this.#find(descriptor.name)
+    return node.timestamped
+      ? new PlainStore(store as TimestampedKeyValueStore<K, V>)
+      : (store as KeyValueStore<K, V>)
+  }
+
+  /**
+   * The store of a table, with the timestamps of its values.
+   *
+   * @throws StreamsError `STORE_UNKNOWN` when there is none, or it keeps no timestamps.
+   */
+  timestampedStore<K, V>(
+    descriptor: KeyValueStoreDescriptor<K, V>,
+  ): TimestampedKeyValueStore<K, V> {
+    const { node, store } = this.#find(descriptor.name)
+    if (!node.timestamped) throw new StreamsError('STORE_UNKNOWN', { store: descriptor.name })
+    return store as TimestampedKeyValueStore<K, V>
+  }
+
+  #find(name: string): { node: StoreNode; store: unknown } {
+    const node = this.#topology.stores.find(({ descriptor }) => descriptor.name === name)
+    if (node === undefined) throw new StreamsError('STORE_UNKNOWN', { store: name })
+    return { node, store: this.#task.connectedStore(name) }
+  }
+
+  /** Moves the wall clock and runs the punctuations that are due, each once. */
+  advanceWallClockTime(ms: number): void {
+    this.#working(() => {
+      this.#clock.advance(ms)
+      this.#task.punctuate(this.#clock.now())
+      this.#commit()
+      this.#processAll()
+    })
+  }
+
+  #working(work: () => void): void {
+    if (this.#isClosed) throw new StreamsError('CLIENT_CLOSED', { what: 'test driver' })
+    if (this.#failure !== undefined) throw this.#failure.error
+    try {
+      work()
+    } catch (error) {
+      this.#failure = { error }
+      throw error
+    }
+  }
+
+  #processAll(): void {
+    this.#loopBack()
+    for (let processed = 0; this.#task.process(1, Infinity) > 0; processed += 1) {
+      this.#commit()
+      this.#loopBack()
+      if (processed === recordsPerPipeMax) {
+        throw new StreamsError('TOPOLOGY_INVALID', {
+          detail: `one record set off more than ${recordsPerPipeMax} others: a topic feeds itself`,
+        })
+      }
+    }
+  }
+
+  #commit(): void {
+    this.#task.prepareCommit()
+    this.#task.committed()
+    while (this.#task.writeBehind());
+  }
+
+  /** What was written to topics that the program reads goes back in. */
+  #loopBack(): void {
+    for (const { topic, key, value, timestamp, headers } of this.#produced.takeFresh()) {
+      if (this.#inputs.has(topic)) this.#enqueue(topic, key, value, timestamp, headers)
+    }
+  }
+
+  #enqueue(
+    topic: string,
+    key: Uint8Array | null,
+    value: Uint8Array | null,
+    timestamp: number,
+    headers: RecordHeaders,
+  ): void {
+    const offset = this.#offsets.get(topic) ?? 0
+    this.#offsets.set(topic, offset + 1)
+    this.#builder.reset()
+    this.#builder.append(key, value, timestamp, headers)
+    const batch = this.#builder.build({
+      baseOffset: offset,
+      producerId: -1,
+      producerEpoch: -1,
+      baseSequence: -1,
+    })
+    this.#task.addRecords(topic, partition, batch, offset)
+  }
+
+  /** Commits and closes the program's processors and stores. Idempotent. */
+  close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    const clean = this.#failure === undefined
+    try {
+      if (clean) {
+        this.#task.suspend()
+        this.#commit()
+      }
+    } finally {
+      this.#task.close({ clean })
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+}
+
+/** All sub-topologies as one. */
+function united({ subtopologies }: Topology): Subtopology {
+  return {
+    id: 0,
+    nodes: subtopologies.flatMap(({ nodes }) => nodes),
+    sources: subtopologies.flatMap(({ sources }) => sources),
+    processors: subtopologies.flatMap(({ processors }) => processors),
+    sinks: subtopologies.flatMap(({ sinks }) => sinks),
+    stores: subtopologies.flatMap(({ stores }) => stores),
+    repartitionSources: subtopologies.flatMap(({ repartitionSources }) => repartitionSources),
+  }
+}
