@@ -1,0 +1,24 @@
+/**
+ * Durations are numbers of milliseconds; these make them readable.
+ *
+ * @example
+ * const retention = days(7)
+ */
+export function seconds(count: number): number {
+  return count * 1000
+}
+
+/** That many minutes, in milliseconds. */
+export function minutes(count: number): number {
+  return seconds(count * 60)
+}
+
+/** That many hours, in milliseconds. */
+export function hours(count: number): number {
+  return minutes(count * 60)
+}
+
+/** That many days of 24 hours, in milliseconds. */
+export function days(count: number): number {
+  return hours(count * 24)
+}

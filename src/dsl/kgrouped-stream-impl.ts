@@ -1,0 +1,113 @@
+import type { NodeSupplier } from '../processor/processor.ts'
+import { serdes } from '../serde/serdes.ts'
+import { ProcessorGraphNode } from './graph/processor-graph-node.ts'
+import { RepartitionNode } from './graph/repartition-node.ts'
+import type { Emitted, KGroupedStream } from './kgrouped-stream.ts'
+import type { StreamState } from './kstream-impl.ts'
+import type { KTable } from './ktable.ts'
+import { KTableImpl } from './ktable-impl.ts'
+import { Materialized, type TableStoreRef } from './materialized.ts'
+import { assertFunction, assertName, type Named } from './naming.ts'
+import { kstreamAggregate } from './operators/kstream-aggregate.ts'
+import { kstreamReduce } from './operators/kstream-reduce.ts'
+import type { StoredTableState } from './operators/table-state.ts'
+import type { AnySerde, SerdeOf } from './topic.ts'
+
+const zero = (): number => 0
+const increment = (count: number): number => count + 1
+
+/** Java's KGroupedStreamImpl and GroupedStreamAggregateBuilder. */
+export class KGroupedStreamImpl<K, V> implements KGroupedStream<K, V> {
+  readonly #state: StreamState
+  readonly #step: string
+  readonly #repartitionName: string | undefined
+  /** Made once when the user named it: all aggregations of this group then share the topic. */
+  #namedRepartition: RepartitionNode | undefined
+
+  /** `step` is for messages. */
+  constructor(state: StreamState, step: string, repartitionName: string | undefined) {
+    if (repartitionName !== undefined) assertName(repartitionName, 'a grouping')
+    this.#state = state
+    this.#step = step
+    this.#repartitionName = repartitionName
+  }
+
+  count(options?: Named & { store?: TableStoreRef<K, number> }): KTable<K, number, number> {
+    return this.#aggregate('KSTREAM-AGGREGATE-', options, serdes.long, (table) =>
+      kstreamAggregate(table, zero, increment),
+    )
+  }
+
+  reduce<R extends NonNullable<V> | null | undefined>(
+    reducer: (aggregate: NonNullable<V>, value: NonNullable<V>) => R,
+    options?: Named & { store?: TableStoreRef<K, NonNullable<V>> },
+  ): KTable<K, NonNullable<V>, Emitted<NonNullable<V>, R>> {
+    assertFunction(reducer, 'the reducer of reduce')
+    return this.#aggregate('KSTREAM-REDUCE-', options, this.#state.value, (table) =>
+      kstreamReduce(table, reducer),
+    )
+  }
+
+  // oxlint-disable-next-line typescript/no-generated-empty-object-type -- never null, no literals
+  aggregate<A extends NonNullable<unknown>, R extends A | null | undefined = A>(
+    initializer: () => A,
+    aggregator: (aggregate: A, value: NonNullable<V>, key: K) => R,
+    options?: Named & { store?: TableStoreRef<K, A>; value?: SerdeOf<A> },
+  ): KTable<K, A, Emitted<A, R>> {
+    assertFunction(initializer, 'the initializer of aggregate')
+    assertFunction(aggregator, 'the aggregator of aggregate')
+    return this.#aggregate('KSTREAM-AGGREGATE-', options, options?.value, (table) =>
+      kstreamAggregate(table, initializer, aggregator),
+    )
+  }
+
+  #aggregate<A, E>(
+    prefix: string,
+    options: (Named & { store?: TableStoreRef<K, A> }) | undefined,
+    value: AnySerde | undefined,
+    supplier: (table: StoredTableState) => NodeSupplier,
+  ): KTable<K, A, E> {
+    const { graph, node: parent, key, sources, repartitionRequired } = this.#state
+    // The store takes its number before the step, and both before the repartition step.
+    const store = Materialized.of(options?.store, {
+      names: graph.names,
+      prefix,
+      step: this.#step,
+      inherited: { key, value },
+    })
+    const name = graph.names.step(prefix, options?.name)
+    const table = { storeName: store.storeName, sendOldValues: false }
+    const node = new ProcessorGraphNode(name, supplier(table), store)
+    const state = {
+      graph,
+      node,
+      key: store.key,
+      value: store.value,
+      table,
+      queryableStoreName: store.queryableName,
+    }
+    if (!repartitionRequired) {
+      graph.add(node, [parent])
+      return new KTableImpl({ ...state, sources })
+    }
+    const repartition = this.#repartition(store)
+    graph.add(repartition, [parent])
+    graph.add(node, [repartition])
+    return new KTableImpl({ ...state, sources: new Set([repartition.name]) })
+  }
+
+  #repartition(store: Materialized): RepartitionNode {
+    const { graph, key, value } = this.#state
+    // The names take their numbers also when the node is there already.
+    const names = graph.names.repartition(this.#repartitionName ?? store.storeName)
+    if (this.#namedRepartition !== undefined) return this.#namedRepartition
+    const repartition = new RepartitionNode(names, {
+      // A key serde in the store's descriptor is for the same keys.
+      key: key ?? store.key,
+      value,
+      step: this.#step,
+    })
+    if (this.#repartitionName !== undefined) this.#namedRepartition = repartition
+    return repartition
+  }
+}

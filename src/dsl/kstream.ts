@@ -1,0 +1,120 @@
+import type { Named } from './naming.ts'
+import type { KGroupedStream } from './kgrouped-stream.ts'
+import type { KTable } from './ktable.ts'
+import type { TableStoreRef } from './materialized.ts'
+import type { SerdeOf, SinkTopic } from './topic.ts'
+
+/**
+ * A stream of records with keys K and values V. Every operator gives a new stream and leaves this
+ * one as it is: several may go on from it. Functions get the value first, the key second, and
+ * everything that follows from a record keeps its timestamp and headers. Java's KStream.
+ *
+ * An operator that may change the key (`map`, `flatMap`, `selectKey`, `groupBy`) costs a round trip
+ * through a repartition topic as soon as something below it needs equal keys in one place.
+ */
+export interface KStream<K, V> {
+  /**
+   * Keeps the records for which the predicate holds.
+   *
+   * @example
+   * const large = orders.filter((order) => order.total > 100)
+   */
+  filter<W extends V>(predicate: (value: V, key: K) => value is W, options?: Named): KStream<K, W>
+  filter(predicate: (value: V, key: K) => boolean, options?: Named): KStream<K, V>
+
+  /** Keeps the records for which the predicate does not hold. */
+  filterNot(predicate: (value: V, key: K) => boolean, options?: Named): KStream<K, V>
+
+  /**
+   * Replaces key and value. State the serdes of what the mapper gives when a step below stores or
+   * repartitions it.
+   *
+   * @example
+   * orders.map((order) => [order.customerId, order.total], { key: serdes.string })
+   */
+  map<K2, V2>(
+    mapper: (value: V, key: K) => readonly [key: K2, value: V2],
+    options?: Named & { key?: SerdeOf<K2>; value?: SerdeOf<V2> },
+  ): KStream<K2, V2>
+
+  /** Replaces the value. The key stays, so nothing is repartitioned because of it. */
+  mapValues<V2>(
+    mapper: (value: V, key: K) => V2,
+    options?: Named & { value?: SerdeOf<V2> },
+  ): KStream<K, V2>
+
+  /** Replaces a record by any number of records. */
+  flatMap<K2, V2>(
+    mapper: (value: V, key: K) => Iterable<readonly [key: K2, value: V2]>,
+    options?: Named & { key?: SerdeOf<K2>; value?: SerdeOf<V2> },
+  ): KStream<K2, V2>
+
+  /**
+   * Replaces a value by any number of values under the same key.
+   *
+   * @example
+   * const words = lines.flatMapValues((line) => line.split(' '))
+   */
+  flatMapValues<V2>(
+    mapper: (value: V, key: K) => Iterable<V2>,
+    options?: Named & { value?: SerdeOf<V2> },
+  ): KStream<K, V2>
+
+  /** Replaces the key. */
+  selectKey<K2>(
+    selector: (value: V, key: K) => K2,
+    options?: Named & { key?: SerdeOf<K2> },
+  ): KStream<K2, V>
+
+  /** Shows each record to an action and passes it on unchanged. */
+  peek(action: (value: V, key: K) => void, options?: Named): KStream<K, V>
+
+  /** Shows each record to an action; the stream ends here. */
+  forEach(action: (value: V, key: K) => void, options?: Named): void
+
+  /**
+   * The records of this stream and of another one, in no particular order. Serdes go on only when
+   * both streams have the same.
+   */
+  merge(other: KStream<K, V>, options?: Named): KStream<K, V>
+
+  /**
+   * Groups by the key that the records have. Serdes that the stream does not carry can be stated; a
+   * name becomes that of the repartition topic, when there must be one.
+   */
+  groupByKey(
+    options?: Named & { key?: SerdeOf<K>; value?: SerdeOf<V> },
+  ): KGroupedStream<NonNullable<K>, V>
+
+  /**
+   * Groups by another key: `selectKey` and `groupByKey` in one. A record for which the selector gives
+   * null is left out.
+   *
+   * @example
+   * words.groupBy((word) => word, { key: serdes.string, value: serdes.string })
+   */
+  groupBy<K2>(
+    selector: (value: V, key: K) => K2,
+    options?: Named & { key?: SerdeOf<K2>; value?: SerdeOf<V> },
+  ): KGroupedStream<NonNullable<K2>, V>
+
+  /**
+   * Takes the records as the changes of a table: the last value of a key counts, null deletes.
+   * Records without a key are dropped. Without a `store` the table is kept only if a step below
+   * needs it.
+   */
+  toTable(
+    options?: Named & { store?: TableStoreRef<NonNullable<K>, NonNullable<V>> },
+  ): KTable<NonNullable<K>, NonNullable<V>, V>
+
+  /**
+   * Writes the records to a topic, with the topic's serdes. The partition is Kafka's default for the
+   * key's bytes unless a `partitioner` chooses it.
+   */
+  to(
+    topic: SinkTopic<K, V>,
+    options?: Named & {
+      partitioner?: (topic: string, key: K, value: V, partitionCount: number) => number
+    },
+  ): void
+}

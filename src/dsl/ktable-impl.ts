@@ -1,0 +1,104 @@
+import type { NodeSupplier } from '../processor/processor.ts'
+import type { GraphNode } from './graph/graph-node.ts'
+import { ProcessorGraphNode } from './graph/processor-graph-node.ts'
+import type { KStream } from './kstream.ts'
+import { KStreamImpl } from './kstream-impl.ts'
+import type { KTable, MappedEmission } from './ktable.ts'
+import { Materialized, type TableStoreRef } from './materialized.ts'
+import { assertFunction, type Named } from './naming.ts'
+import { ktableFilter } from './operators/ktable-filter.ts'
+import { ktableMapValues } from './operators/ktable-map-values.ts'
+import { ktableToStream } from './operators/ktable-to-stream.ts'
+import type { TableState } from './operators/table-state.ts'
+import type { StreamGraph } from './stream-graph.ts'
+import type { AnySerde, SerdeOf } from './topic.ts'
+
+/** What a table is while the program is written. */
+export interface KTableState {
+  readonly graph: StreamGraph
+  readonly node: GraphNode
+  readonly key: AnySerde | undefined
+  readonly value: AnySerde | undefined
+  /** Source nodes of the sub-topology that the table is in. */
+  readonly sources: ReadonlySet<string>
+  /** Shared with the operator that makes the table. */
+  readonly table: TableState
+  /** The store that can be queried. */
+  readonly queryableStoreName: string | undefined
+}
+
+/** Java's KTableImpl. */
+export class KTableImpl<K, V, E> implements KTable<K, V, E> {
+  readonly state: KTableState
+
+  constructor(state: KTableState) {
+    this.state = state
+  }
+
+  get queryableStoreName(): string | undefined {
+    return this.state.queryableStoreName
+  }
+
+  filter<W extends V>(
+    predicate: (value: V, key: K) => boolean,
+    options?: Named & { store?: TableStoreRef<K, W> },
+  ): KTable<K, W, W | null> {
+    assertFunction(predicate, 'the predicate of filter')
+    return this.#next('KTABLE-FILTER-', options, this.state.value, (table) =>
+      ktableFilter(table, predicate, 'keep'),
+    )
+  }
+
+  filterNot(
+    predicate: (value: V, key: K) => boolean,
+    options?: Named & { store?: TableStoreRef<K, V> },
+  ): KTable<K, V> {
+    assertFunction(predicate, 'the predicate of filterNot')
+    return this.#next('KTABLE-FILTER-', options, this.state.value, (table) =>
+      ktableFilter(table, predicate, 'drop'),
+    )
+  }
+
+  mapValues<V2>(
+    mapper: (value: V, key: K) => V2,
+    options?: Named & { value?: SerdeOf<V2>; store?: TableStoreRef<K, NonNullable<V2>> },
+  ): KTable<K, NonNullable<V2>, MappedEmission<V2, E>> {
+    assertFunction(mapper, 'the mapper of mapValues')
+    return this.#next('KTABLE-MAPVALUES-', options, options?.value, (table) =>
+      ktableMapValues(table, mapper),
+    )
+  }
+
+  toStream(options?: Named): KStream<K, E> {
+    const { graph, node: parent, key, value, sources } = this.state
+    const name = graph.names.step('KTABLE-TOSTREAM-', options?.name)
+    const node = new ProcessorGraphNode(name, ktableToStream())
+    graph.add(node, [parent])
+    return new KStreamImpl({ graph, node, key, value, sources, repartitionRequired: false })
+  }
+
+  /** Adds a step whose result is kept only when the user names a store for it. */
+  #next<V2, E2>(
+    prefix: string,
+    options: (Named & { store?: TableStoreRef<K, V2> }) | undefined,
+    value: AnySerde | undefined,
+    supplier: (table: TableState) => NodeSupplier,
+  ): KTable<K, V2, E2> {
+    const { graph, node: parent, key } = this.state
+    const name = graph.names.step(prefix, options?.name)
+    const inherited = { key, value }
+    const naming = { names: graph.names, prefix, step: name, inherited }
+    const store = options?.store === undefined ? undefined : Materialized.of(options.store, naming)
+    const table = { storeName: store?.storeName, sendOldValues: false }
+    const node = new ProcessorGraphNode(name, supplier(table), store)
+    graph.add(node, [parent])
+    return new KTableImpl({
+      ...this.state,
+      node,
+      key: store?.key ?? key,
+      value: store?.value ?? value,
+      table,
+      queryableStoreName: store?.storeName,
+    })
+  }
+}

@@ -1,0 +1,54 @@
+import type { KStream } from './kstream.ts'
+import type { TableStoreRef } from './materialized.ts'
+import type { Named } from './naming.ts'
+import type { SerdeOf } from './topic.ts'
+
+/** What the changes of a table carry after `mapValues`: a null when E or the mapper's result has one. */
+export type MappedEmission<V2, E> =
+  | NonNullable<V2>
+  | (null extends E ? null : null extends V2 ? null : undefined extends V2 ? null : never)
+
+/**
+ * A table: the last value V of each key K. E is what its stream of changes carries, with a null
+ * for each row that goes away; a count, whose rows never go, carries no null. Java's KTable.
+ */
+export interface KTable<K, V, E = V | null> {
+  /** The store that can be queried; undefined unless one was named. */
+  readonly queryableStoreName: string | undefined
+
+  /**
+   * Keeps the rows for which the predicate holds. A row that is left out is deleted below, also when
+   * it never was there. With a `store` the result is kept and can be queried.
+   */
+  filter<W extends V>(
+    predicate: (value: V, key: K) => value is W,
+    options?: Named & { store?: TableStoreRef<K, W> },
+  ): KTable<K, W, W | null>
+  filter(
+    predicate: (value: V, key: K) => boolean,
+    options?: Named & { store?: TableStoreRef<K, V> },
+  ): KTable<K, V>
+
+  /** Keeps the rows for which the predicate does not hold; else as {@link KTable.filter}. */
+  filterNot(
+    predicate: (value: V, key: K) => boolean,
+    options?: Named & { store?: TableStoreRef<K, V> },
+  ): KTable<K, V>
+
+  /**
+   * Replaces the value of each row. A mapper that gives null deletes the row. With a `store` the
+   * result is kept and can be queried.
+   */
+  mapValues<V2>(
+    mapper: (value: V, key: K) => V2,
+    options?: Named & { value?: SerdeOf<V2>; store?: TableStoreRef<K, NonNullable<V2>> },
+  ): KTable<K, NonNullable<V2>, MappedEmission<V2, E>>
+
+  /**
+   * The changes of the table as a stream: the new value, or null when the row is gone.
+   *
+   * @example
+   * counts.toStream().to(topic('counts', { key: serdes.string, value: serdes.long }))
+   */
+  toStream(options?: Named): KStream<K, E>
+}

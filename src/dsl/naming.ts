@@ -1,0 +1,93 @@
+import { StreamsError } from '../errors.ts'
+
+/** The name of a step; absent: the engine gives it one, as Kafka Streams does. Java's Named. */
+export interface Named {
+  /** Letters, digits, `.`, `_` and `-`, at most 249; unique in the topology. */
+  readonly name?: string
+}
+
+const nameLengthMax = 249
+const nameDigits = 10
+const numberedName = /^KSTREAM.*-[0-9]{10}-repartition$/
+
+/** Refuses what Java's Named and Kafka's topic names refuse. `what` is for the message. */
+export function assertName(name: string, what: string): void {
+  const illegal = reasonOfIllegalName(name)
+  if (illegal === undefined) return
+  const detail = `the name ${JSON.stringify(name)} of ${what} is not allowed: ${illegal}`
+  throw new StreamsError('TOPOLOGY_INVALID', { detail, name })
+}
+
+function reasonOfIllegalName(name: unknown): string | undefined {
+  if (typeof name !== 'string') return 'it must be a string'
+  if (name === '') return 'it is empty'
+  if (name === '.' || name === '..') return 'it stands for a directory'
+  if (name.length > nameLengthMax) return `it is longer than ${nameLengthMax} characters`
+  if (!/^[a-zA-Z0-9._-]+$/.test(name)) {
+    return 'only letters, digits, ".", "_" and "-" may be used'
+  }
+  return undefined
+}
+
+/** The nodes of a repartition step. */
+export interface RepartitionNames {
+  readonly topic: string
+  readonly filter: string
+  readonly sink: string
+  readonly source: string
+}
+
+/**
+ * Gives steps and stores their names. There is one counter, and every step takes a number even
+ * when it has a name of its own: so naming one step does not rename the others. Java's
+ * InternalNameProvider.
+ */
+export class NameProvider {
+  #next = 0
+
+  /** The given name, checked, or a generated one. Takes a number in both cases. */
+  step(prefix: string, name?: string): string {
+    const generated = `${prefix}${this.#number()}`
+    if (name === undefined) return generated
+    assertName(name, `a step (instead of ${generated})`)
+    return name
+  }
+
+  /** The given name with the suffix, or a generated one. Takes a number in both cases. */
+  suffixedStep(prefix: string, suffix: string, name?: string): string {
+    return this.step(prefix, name === undefined ? undefined : `${name}${suffix}`)
+  }
+
+  /** A name for a store that the user did not name. */
+  store(prefix: string): string {
+    return `${prefix}STATE-STORE-${this.#number()}`
+  }
+
+  /** Names for a repartition step; three numbers are taken, whether they are used or not. */
+  repartition(prefix: string): RepartitionNames {
+    const topic = prefix.endsWith('-repartition') ? prefix : `${prefix}-repartition`
+    const sink = this.step('KSTREAM-SINK-')
+    const filter = this.step('KSTREAM-FILTER-')
+    const source = this.step('KSTREAM-SOURCE-')
+    if (numberedName.test(topic)) return { topic, filter, sink, source }
+    return {
+      topic,
+      filter: `${topic}-filter`,
+      sink: `${topic}-sink`,
+      source: `${topic}-source`,
+    }
+  }
+
+  #number(): string {
+    const number = String(this.#next).padStart(nameDigits, '0')
+    this.#next += 1
+    return number
+  }
+}
+
+/** Refuses an operator that was given no function. `what` is for the message. */
+export function assertFunction(given: unknown, what: string): void {
+  if (typeof given === 'function') return
+  const detail = `${what} must be a function, it is ${given === null ? 'null' : typeof given}`
+  throw new StreamsError('TOPOLOGY_INVALID', { detail })
+}

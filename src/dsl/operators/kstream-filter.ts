@@ -1,0 +1,18 @@
+import type { NodeSupplier } from '../../processor/processor.ts'
+import type { UserFunction } from './user-function.ts'
+
+/**
+ * Passes on the records for which the predicate holds ('keep') or does not hold ('drop'). Java's
+ * KStreamFilter.
+ */
+export function kstreamFilter(
+  predicate: UserFunction<unknown>,
+  mode: 'keep' | 'drop',
+): NodeSupplier {
+  const wanted = mode === 'keep'
+  return (context) => ({
+    process(key: unknown, value: unknown) {
+      if (Boolean(predicate(value, key)) === wanted) context.forward(key, value)
+    },
+  })
+}

@@ -1,0 +1,11 @@
+import type { NodeSupplier } from '../../processor/processor.ts'
+import type { UserFunction } from './user-function.ts'
+
+/** Replaces the value. Java's KStreamMapValues. */
+export function kstreamMapValues(mapper: UserFunction<unknown>): NodeSupplier {
+  return (context) => ({
+    process(key: unknown, value: unknown) {
+      context.forward(key, mapper(value, key))
+    },
+  })
+}

@@ -1,0 +1,37 @@
+import type { NodeSupplier } from '../../processor/processor.ts'
+import type { TimestampedKeyValueStore } from '../../store/key-value-store.ts'
+import { droppedNullKeyOrValue } from './dropped-reason.ts'
+import { TableForwarder } from './table-forwarder.ts'
+import type { StoredTableState } from './table-state.ts'
+import type { AggregateFunction } from './user-function.ts'
+
+/**
+ * Combines the values of a key, beginning with the first. Its timestamp is the latest of the
+ * records; a reducer that returns null or undefined deletes it. Java's KStreamReduce.
+ */
+export function kstreamReduce(table: StoredTableState, reducer: AggregateFunction): NodeSupplier {
+  return (context) => {
+    const { storeName, sendOldValues } = table
+    const store = context.store(storeName) as TimestampedKeyValueStore<unknown, unknown>
+    const forwarder = new TableForwarder(context, storeName, { sendOldValues })
+    return {
+      process(key: unknown, value: unknown) {
+        if (key === null || key === undefined || value === null || value === undefined) {
+          context.dropped(droppedNullKeyOrValue)
+          return
+        }
+        const entry = store.get(key)
+        let timestamp = context.timestamp
+        let oldAggregate: unknown
+        let newAggregate: unknown = value
+        if (entry !== undefined) {
+          oldAggregate = entry.value
+          if (entry.timestamp > timestamp) timestamp = entry.timestamp
+          newAggregate = reducer(entry.value, value, key) ?? undefined
+        }
+        store.put(key, newAggregate, timestamp)
+        forwarder.maybeForward(key, newAggregate, oldAggregate, timestamp)
+      },
+    }
+  }
+}

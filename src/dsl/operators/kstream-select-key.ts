@@ -1,0 +1,11 @@
+import type { NodeSupplier } from '../../processor/processor.ts'
+import type { UserFunction } from './user-function.ts'
+
+/** Replaces the key. Java's KStreamMap as `selectKey` and `groupBy` use it. */
+export function kstreamSelectKey(selector: UserFunction<unknown>): NodeSupplier {
+  return (context) => ({
+    process(key: unknown, value: unknown) {
+      context.forward(selector(value, key), value)
+    },
+  })
+}

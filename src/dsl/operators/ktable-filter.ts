@@ -1,0 +1,48 @@
+import type { Change } from '../../processor/change.ts'
+import type { NodeSupplier } from '../../processor/processor.ts'
+import type { TimestampedKeyValueStore } from '../../store/key-value-store.ts'
+import { ChangeForwarder } from './change-forwarder.ts'
+import { TableForwarder } from './table-forwarder.ts'
+import type { TableState } from './table-state.ts'
+import type { UserFunction } from './user-function.ts'
+
+/**
+ * Leaves out rows: a row for which the predicate does not hold ('keep') or holds ('drop') is
+ * deleted below. Java's KTableFilter.
+ */
+export function ktableFilter(
+  table: TableState,
+  predicate: UserFunction<unknown>,
+  mode: 'keep' | 'drop',
+): NodeSupplier {
+  const wanted = mode === 'keep'
+  const filtered = (value: unknown, key: unknown): unknown =>
+    value !== undefined && Boolean(predicate(value, key)) === wanted ? value : undefined
+  return (context) => {
+    const { storeName, sendOldValues } = table
+    if (storeName === undefined) {
+      const changes = new ChangeForwarder(context)
+      return {
+        process(key: unknown, change: Change) {
+          const newValue = filtered(change.newValue, key)
+          const oldValue = sendOldValues ? filtered(change.oldValue, key) : undefined
+          // Nothing was below and nothing comes: only known when old values are sent.
+          if (sendOldValues && newValue === undefined && oldValue === undefined) return
+          changes.forward(key, newValue, oldValue, context.timestamp)
+        },
+      }
+    }
+    const store = context.store(storeName) as TimestampedKeyValueStore<unknown, unknown>
+    const forwarder = new TableForwarder(context, storeName, { sendOldValues })
+    return {
+      process(key: unknown, change: Change) {
+        const { timestamp } = context
+        const newValue = filtered(change.newValue, key)
+        const oldValue = sendOldValues ? store.get(key)?.value : undefined
+        if (sendOldValues && newValue === undefined && oldValue === undefined) return
+        store.put(key, newValue, timestamp)
+        forwarder.maybeForward(key, newValue, oldValue, timestamp)
+      },
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import type { NodeContext } from '../../processor/processor.ts'
+import { ChangeForwarder } from './change-forwarder.ts'
+
+/**
+ * Forwards the changes of a table's store: at once when the store is not cached, else when they
+ * leave the cache, the last one of each key. Java's TimestampedTupleForwarder and
+ * TimestampedCacheFlushListener.
+ */
+export class TableForwarder {
+  readonly #changes: ChangeForwarder
+  readonly #sendOldValues: boolean
+  readonly #cached: boolean
+
+  constructor(context: NodeContext, store: string, options: { sendOldValues: boolean }) {
+    this.#changes = new ChangeForwarder(context)
+    this.#sendOldValues = options.sendOldValues
+    this.#cached = context.onStoreFlush(
+      store,
+      (key, newValue, oldValue, timestamp) =>
+        this.#changes.forward(key, newValue, oldValue, timestamp),
+      options,
+    )
+  }
+
+  /** Undefined stands for no value. The timestamp is that of the change. */
+  maybeForward(key: unknown, newValue: unknown, oldValue: unknown, timestamp: number): void {
+    if (this.#cached) return
+    this.#changes.forward(key, newValue, this.#sendOldValues ? oldValue : undefined, timestamp)
+  }
+}

@@ -1,0 +1,104 @@
+import { StreamsError } from '../errors.ts'
+import type { Topology } from '../topology/topology.ts'
+import { StreamSourceNode } from './graph/stream-source-node.ts'
+import { TableSourceNode } from './graph/table-source-node.ts'
+import type { KStream } from './kstream.ts'
+import { KStreamImpl } from './kstream-impl.ts'
+import type { KTable } from './ktable.ts'
+import { KTableImpl } from './ktable-impl.ts'
+import { Materialized, type TableStoreRef } from './materialized.ts'
+import type { Named } from './naming.ts'
+import { ktableSource } from './operators/ktable-source.ts'
+import { StreamGraph } from './stream-graph.ts'
+import type { Topic } from './topic.ts'
+
+/**
+ * Where a program begins: it names the topics that are read, and gives the finished topology. Writing
+ * a program has no effects. Java's StreamsBuilder.
+ *
+ * @example
+ * const builder = new StreamsBuilder()
+ * builder.stream(lines).filter((line) => line !== '').to(kept)
+ * const topology = builder.build()
+ */
+export class StreamsBuilder {
+  readonly #graph = new StreamGraph()
+
+  /**
+   * Reads a topic, or several of the same types in no particular order, as a stream.
+   *
+   * @throws StreamsError `TOPOLOGY_INVALID` when topics that are read together differ in their serdes
+   *   or options.
+   */
+  stream<K, V>(topic: Topic<K, V> | readonly Topic<K, V>[], options?: Named): KStream<K, V> {
+    const topics = (Array.isArray(topic) ? topic : [topic]) as readonly Topic<unknown, unknown>[]
+    const name = this.#graph.names.step('KSTREAM-SOURCE-', options?.name)
+    for (const each of topics) assertTopic(each, 'stream')
+    const node = new StreamSourceNode(name, topics)
+    this.#graph.addSource(node)
+    return new KStreamImpl({
+      graph: this.#graph,
+      node,
+      key: topics[0]?.key,
+      value: topics[0]?.value,
+      sources: new Set([name]),
+      repartitionRequired: false,
+    })
+  }
+
+  /**
+   * Reads a topic as a table: the last value of a key counts, a null value deletes the row, records
+   * without a key are dropped. Without a `store` the table is kept only if a step below needs it.
+   *
+   * @example
+   * const customers = builder.table(customersTopic, { store: 'customers-by-id' })
+   */
+  table<K, V>(
+    topic: Topic<K, V>,
+    options?: Named & { store?: TableStoreRef<NonNullable<K>, NonNullable<V>> },
+  ): KTable<NonNullable<K>, NonNullable<V>, NonNullable<V> | null> {
+    assertTopic(topic, 'table')
+    const { names } = this.#graph
+    const store = Materialized.of(options?.store, {
+      names,
+      prefix: `${topic.name}-`,
+      step: `table(${topic.name})`,
+      inherited: topic,
+    })
+    const source = names.suffixedStep('KSTREAM-SOURCE-', '-source', options?.name)
+    const name = names.step('KTABLE-SOURCE-', options?.name)
+    const table = { storeName: store.queryableName, sendOldValues: false }
+    const node = new TableSourceNode(name, {
+      source,
+      topic: topic as Topic<unknown, unknown>,
+      supplier: ktableSource(table),
+      store: store.queryableName === undefined ? undefined : store,
+    })
+    this.#graph.addSource(node)
+    return new KTableImpl({
+      graph: this.#graph,
+      node,
+      key: store.key,
+      value: store.value,
+      sources: new Set([source]),
+      table,
+      queryableStoreName: store.queryableName,
+    })
+  }
+
+  /**
+   * The finished topology. The builder can be used further; what was built does not change.
+   *
+   * @throws StreamsError `TOPOLOGY_INVALID` for what cannot be run, such as two steps of one name;
+   *   `SERDE_MISSING` when a store or a repartition topic needs a serde that no step states.
+   */
+  build(): Topology {
+    return this.#graph.build()
+  }
+}
+
+function assertTopic(topic: unknown, operator: string): void {
+  if (typeof topic === 'object' && topic !== null && 'name' in topic && 'value' in topic) return
+  const detail = `${operator}() needs a topic made by topic(name, { key, value })`
+  throw new StreamsError('TOPOLOGY_INVALID', { detail })
+}

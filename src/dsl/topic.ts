@@ -1,0 +1,81 @@
+import type { Serde } from '../serde/serde.ts'
+import { serdes } from '../serde/serdes.ts'
+import type { OffsetReset } from '../topology/node.ts'
+import { assertName } from './naming.ts'
+
+/** What a program gets as key when it does not state a key serde: the bytes. */
+export type RawKey = Uint8Array | null
+
+/** How a topic is read. */
+export interface TopicOptions<K, V> {
+  /**
+   * The time of a record, in milliseconds since the epoch. Default: the record's own timestamp. A
+   * negative result stops the instance with `TIMESTAMP_INVALID`.
+   */
+  readonly timestamp?: (value: V, key: K, recordTimestamp: number) => number
+  /** Where to begin when the application has no offset for the topic. Default: as configured. */
+  readonly offsetReset?: OffsetReset
+}
+
+/**
+ * A topic and the serdes of its keys and values. Made by {@link topic}; replaces Java's Consumed and
+ * Produced.
+ */
+export interface Topic<K, V> extends TopicOptions<K, V> {
+  readonly name: string
+  readonly key: Serde<K>
+  readonly value: Serde<V>
+}
+
+/** Takes any T: a serde of T or of a wider type. */
+export interface SerializerOf<T> {
+  readonly serialize: (value: T) => Uint8Array
+}
+
+/**
+ * A serde that both takes and gives T. It need not take null or undefined, because a null never
+ * reaches a serde: it is null on the wire.
+ */
+export interface SerdeOf<T> extends SerializerOf<NonNullable<T>> {
+  readonly name: string
+  deserialize(bytes: Uint8Array): T
+}
+
+/** A serde whose type was checked where the program was written. */
+// oxlint-disable-next-line typescript/no-explicit-any -- variance: a serde of any type fits
+export type AnySerde = Serde<any>
+
+/** A topic that can take keys K and values V: its own types may be wider. */
+export interface SinkTopic<K, V> {
+  readonly name: string
+  readonly key: SerializerOf<K>
+  readonly value: SerializerOf<V>
+}
+
+/**
+ * Names a topic and states its serdes. Creates nothing: the topic must exist when the program runs.
+ * Without a key serde, keys are bytes or null.
+ *
+ * A topic that may hold null values (tombstones, such as a table's) is typed so with
+ * `nullable(serde)`.
+ *
+ * @example
+ * const orders = topic('orders', { key: serdes.string, value: serdes.json<Order>() })
+ */
+export function topic<V>(
+  name: string,
+  options: { key?: undefined; value: Serde<V> } & TopicOptions<RawKey, V>,
+): Topic<RawKey, V>
+export function topic<K, V>(
+  name: string,
+  options: { key: Serde<K>; value: Serde<V> } & TopicOptions<K, V>,
+): Topic<K, V>
+export function topic<K, V>(
+  name: string,
+  options: { key?: Serde<K> | undefined; value: Serde<V> } & TopicOptions<K, V>,
+): Topic<K, V> {
+  assertName(name, 'a topic')
+  // Without a key serde K is RawKey, by the first overload.
+  const key = options.key ?? (serdes.bytes as Serde<unknown> as Serde<K>)
+  return Object.freeze({ ...options, name, key })
+}

@@ -1,0 +1,50 @@
+/** The door `millpond`: write topologies, run them, ask their stores. */
+
+export { days, hours, minutes, seconds } from './dsl/duration.ts'
+export type { Emitted, KGroupedStream } from './dsl/kgrouped-stream.ts'
+export type { KStream } from './dsl/kstream.ts'
+export type { KTable, MappedEmission } from './dsl/ktable.ts'
+export type { TableStore, TableStoreRef } from './dsl/materialized.ts'
+export type { Named } from './dsl/naming.ts'
+export { StreamsBuilder } from './dsl/streams-builder.ts'
+export { topic } from './dsl/topic.ts'
+export type { RawKey, SerdeOf, SerializerOf, SinkTopic, Topic, TopicOptions } from './dsl/topic.ts'
+export type { OffsetReset } from './topology/node.ts'
+export type { Topology } from './topology/topology.ts'
+
+export { nullable } from './serde/nullable.ts'
+export type { Serde, SerdeText } from './serde/serde.ts'
+export { serdes } from './serde/serdes.ts'
+export type { StandardSchema } from './serde/standard-schema.ts'
+
+export { keyValueStore } from './store/descriptor.ts'
+export type { AnyStore, KeyValueStoreDescriptor, StoreOptions } from './store/descriptor.ts'
+export type {
+  KeyValueStore,
+  RangeOptions,
+  ReadOnlyKeyValueStore,
+  StoreIterator,
+} from './store/key-value-store.ts'
+export type { RecordHeaders } from './store/state-store.ts'
+
+export { shutdownSignal } from './base/shutdown-signal.ts'
+export type { DeserializationErrorHandler, StreamsConfig, UnreadableRecord } from './config.ts'
+export { KafkaStreams } from './kafka-streams.ts'
+export type {
+  KeyQueryMetadata,
+  LocalTask,
+  RestoreProgress,
+  StreamsEvents,
+  StreamsMetadata,
+} from './kafka-streams.ts'
+export type { TaskId } from './processor/record-metadata.ts'
+export type {
+  QueryOptions,
+  QueryRangeOptions,
+  QueryableKeyValueStore,
+  QueryableStore,
+} from './query/queryable-store.ts'
+export type { StreamsState } from './runtime/streams-state.ts'
+
+export { StreamsError, errorCodes, isStreamsError } from './errors.ts'
+export type { ErrorCode, ErrorContext } from './errors.ts'
