@@ -65,6 +65,8 @@ export interface PartitionHosts {
  */
 export interface QueryTarget {
   readonly availability: QueryAvailability
+  /** True once the group has told who holds what for the first time. */
+  readonly hostsKnown: boolean
   /** The store as the topology has it; undefined: there is none of that name. */
   descriptor(store: string): AnyStore | undefined
   /** Names of all stores of the topology. */
@@ -76,6 +78,6 @@ export interface QueryTarget {
   partitionCount(store: string): number | undefined
   /** Undefined: another instance's, nobody's, or there is no such partition. */
   local(store: string, partition: number): LocalPartition | undefined
-  /** Undefined until the group has told who holds what for the first time. */
-  hosts(store: string, partition: number): PartitionHosts | undefined
+  /** Nobody while `hostsKnown` is false. */
+  hosts(store: string, partition: number): PartitionHosts
 }

@@ -1,0 +1,136 @@
+import { StreamsError, messageOf } from '../errors.ts'
+import type { AnyStore, KeyValueStoreDescriptor } from '../store/descriptor.ts'
+import { LocalQuery } from './local-query.ts'
+import type { QueryTarget, ScanBounds } from './query-target.ts'
+import type {
+  QueryableKeyValueStore,
+  QueryableStore,
+  QueryOptions,
+  QueryRangeOptions,
+} from './queryable-store.ts'
+import { pageRowsMax, type QueryExecutor } from './request.ts'
+
+/** Questions of one `getMany` that are under way at a time. */
+const concurrentGetsMax = 32
+
+/** The store as this instance alone can answer for it: what `KafkaStreams.store` returns. */
+export function localStore<D extends AnyStore>(
+  target: QueryTarget,
+  descriptor: D,
+  servedBy: string,
+): QueryableStore<D> {
+  return executorStore(new LocalQuery(target, servedBy), descriptor)
+}
+
+/** The store as an executor answers for it. */
+export function executorStore<D extends AnyStore>(
+  executor: QueryExecutor,
+  descriptor: D,
+): QueryableStore<D> {
+  // The conditional type of a union of one kind; each kind gets its own class here.
+  return new ExecutorStore(executor, descriptor) as unknown as QueryableStore<D>
+}
+
+/** A typed face of questions in bytes. */
+class ExecutorStore<K, V> implements QueryableKeyValueStore<K, V> {
+  readonly #executor: QueryExecutor
+  readonly #descriptor: KeyValueStoreDescriptor<K, V>
+
+  constructor(executor: QueryExecutor, descriptor: KeyValueStoreDescriptor<K, V>) {
+    this.#executor = executor
+    this.#descriptor = descriptor
+  }
+
+  get name(): string {
+    return this.#descriptor.name
+  }
+
+  async get(key: K, { signal }: QueryOptions = {}): Promise<V | undefined> {
+    const keyBytes = this.#keyBytes(key)
+    const { found } = await this.#executor.get({ kind: 'get', store: this.name, keyBytes, signal })
+    return found === undefined ? undefined : this.#owned(found.value as V)
+  }
+
+  async getMany(keys: Iterable<K>, options: QueryOptions = {}): Promise<Map<K, V>> {
+    const values = new Map<K, V>()
+    const queue = [...keys]
+    const found = Array.from<V | undefined>({ length: queue.length })
+    let taken = 0
+    const work = async (): Promise<void> => {
+      while (taken < queue.length) {
+        const index = taken
+        taken += 1
+        found[index] = await this.get(queue[index] as K, options)
+      }
+    }
+    const width = Math.min(concurrentGetsMax, queue.length)
+    await Promise.all(Array.from({ length: width }, work))
+    for (const [index, key] of queue.entries()) {
+      const value = found[index]
+      if (value !== undefined) values.set(key, value)
+    }
+    return values
+  }
+
+  range(options: QueryRangeOptions<K> = {}): AsyncIterable<[K, V]> {
+    const { from, to, reverse } = options
+    const bounds = {
+      from: from === undefined ? undefined : this.#keyBytes(from),
+      to: to === undefined ? undefined : this.#keyBytes(to),
+      reverse,
+    }
+    return this.#scan(bounds, options)
+  }
+
+  prefix(
+    prefix: Uint8Array,
+    options: QueryOptions & { readonly reverse?: boolean; readonly limit?: number } = {},
+  ): AsyncIterable<[K, V]> {
+    return this.#scan({ prefix: Buffer.from(prefix), reverse: options.reverse }, options)
+  }
+
+  async approximateEntryCount({ signal }: QueryOptions = {}): Promise<number> {
+    const request = { kind: 'count', store: this.name, signal } as const
+    return (await this.#executor.count(request)).approximate
+  }
+
+  /** Page by page: each is read at one moment, and between two of them tasks may come and go. */
+  async *#scan(
+    bounds: ScanBounds,
+    { limit = Number.POSITIVE_INFINITY, signal }: { limit?: number; signal?: AbortSignal },
+  ): AsyncGenerator<[K, V], void, undefined> {
+    let left = limit
+    let after: Buffer | undefined
+    while (left > 0) {
+      const page = await this.#executor.page({
+        kind: 'page',
+        store: this.name,
+        bounds,
+        after,
+        limit: Math.min(left, pageRowsMax),
+        signal,
+      })
+      for (const { key, value } of page.rows) yield [key as K, this.#owned(value as V)]
+      left -= page.rows.length
+      if (!page.more) return
+      after = page.rows.at(-1)?.keyBytes ?? after
+    }
+  }
+
+  #keyBytes(key: K): Buffer {
+    const { name: store, key: serde } = this.#descriptor
+    try {
+      const bytes = serde.serialize(key)
+      return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    } catch (error) {
+      throw new StreamsError('KEY_INVALID', { store, detail: messageOf(error) }, { cause: error })
+    }
+  }
+
+  /** The value in the cache of the store belongs to the task: whoever asks gets one of their own. */
+  #owned(value: V): V {
+    if (typeof value !== 'object' || value === null) return value
+    const { value: serde } = this.#descriptor
+    return serde.deserialize(serde.serialize(value))
+  }
+}

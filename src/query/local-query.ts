@@ -1,0 +1,212 @@
+/**
+ * Answers from what this instance holds, and the reasons why it cannot: Java's
+ * QueryableStoreProvider, with one code for each of its situations (KIP-216). Tasks are found anew
+ * for each question, so that nothing here goes stale when they come and go.
+ */
+import { StreamsError } from '../errors.ts'
+import { partitionForKey } from '../protocol/murmur2.ts'
+import type { AnyStore } from '../store/descriptor.ts'
+import { mergeRows } from './page.ts'
+import type {
+  LocalPartition,
+  QueryTarget,
+  ScanBounds,
+  StorePosition,
+  StoreRow,
+  StoreView,
+} from './query-target.ts'
+import {
+  assertNotAborted,
+  pageBytesMax,
+  type CountAnswer,
+  type CountRequest,
+  type GetAnswer,
+  type GetRequest,
+  type PageAnswer,
+  type PageRequest,
+  type QueryExecutor,
+  type QueryMeta,
+} from './request.ts'
+
+/** Estimated bytes of a value whose serde does not estimate. */
+const valueBytesDefault = 64
+
+/** A partition that answers. */
+export interface ReadablePartition extends LocalPartition {
+  readonly partition: number
+  readonly view: StoreView
+}
+
+/**
+ * The store as the topology has it. Throws `STORE_UNKNOWN`, and `STREAMS_NOT_STARTED` or
+ * `STREAMS_STOPPED` when this instance answers nothing at all.
+ */
+export function queryableDescriptor(target: QueryTarget, store: string): AnyStore {
+  const descriptor = target.descriptor(store)
+  if (descriptor === undefined) throw new StreamsError('STORE_UNKNOWN', { store })
+  const { availability } = target
+  if (availability === 'not-started') throw new StreamsError('STREAMS_NOT_STARTED', { store })
+  if (availability === 'stopped') {
+    throw new StreamsError('STREAMS_STOPPED', { store, state: availability })
+  }
+  return descriptor
+}
+
+/** Partitions of a store. Throws `STREAMS_REBALANCING` while that is not known. */
+export function partitionCountOf(target: QueryTarget, store: string): number {
+  const count = target.partitionCount(store)
+  if (count === undefined) throw new StreamsError('STREAMS_REBALANCING', { store })
+  return count
+}
+
+/** The partition in which a key is, by the hash that Kafka's producers use. */
+export function partitionOfKey(target: QueryTarget, request: GetRequest): number {
+  return partitionForKey(request.keyBytes, partitionCountOf(target, request.store))
+}
+
+/**
+ * A partition that this instance can read. Throws `STREAMS_REBALANCING` before the first
+ * assignment, `STORE_MIGRATED` for one that is elsewhere, `STORE_NOT_AVAILABLE` while it is being
+ * restored.
+ */
+export function readablePartition(
+  target: QueryTarget,
+  store: string,
+  partition: number,
+): ReadablePartition {
+  const local = target.local(store, partition)
+  if (local === undefined) {
+    const code = target.hostsKnown ? 'STORE_MIGRATED' : 'STREAMS_REBALANCING'
+    throw new StreamsError(code, { store, partition })
+  }
+  const { view } = local
+  if (view === undefined) {
+    const detail = `partition ${partition} is being restored, ${local.lag} records are missing`
+    throw new StreamsError('STORE_NOT_AVAILABLE', { store, partition, lag: local.lag, detail })
+  }
+  return { ...local, view, partition }
+}
+
+/** Rows of several partitions of this instance, read in one go. */
+export function readRows(
+  partitions: readonly ReadablePartition[],
+  descriptor: AnyStore,
+  request: PageRequest,
+): { rows: StoreRow[]; more: boolean } {
+  const { bounds, after, limit } = request
+  const scans = partitions.map(({ view }) => view.scan(resumed(bounds, after)))
+  try {
+    return mergeRows(
+      scans.map((rows) => ({ rows, complete: true })),
+      {
+        reverse: bounds.reverse ?? false,
+        limit,
+        bytesMax: pageBytesMax,
+        sizeOf: (row) => rowBytes(descriptor, row),
+        after,
+      },
+    )
+  } finally {
+    for (const scan of scans) scan[Symbol.dispose]()
+  }
+}
+
+/** Estimated bytes of a row. */
+export function rowBytes({ value: serde }: AnyStore, { keyBytes, value }: StoreRow): number {
+  return keyBytes.length + (serde.sizeOf?.(value) ?? valueBytesDefault)
+}
+
+/** The bounds of what is left; the key itself is still within them, the merge passes over it. */
+function resumed(bounds: ScanBounds, after: Buffer | undefined): ScanBounds {
+  if (after === undefined) return bounds
+  return bounds.reverse === true ? { ...bounds, to: after } : { ...bounds, from: after }
+}
+
+/** The positions of several partitions as one. */
+export function mergePositions(positions: Iterable<StorePosition>): StorePosition {
+  const merged: Record<string, Record<string, number>> = {}
+  for (const position of positions) {
+    for (const [topic, offsets] of Object.entries(position)) {
+      merged[topic] = { ...merged[topic], ...offsets }
+    }
+  }
+  return merged
+}
+
+/** Questions to this instance alone, as Java's KafkaStreams#store. */
+export class LocalQuery implements QueryExecutor {
+  readonly #target: QueryTarget
+  readonly #servedBy: string
+
+  /** @param servedBy how this instance names itself in answers. */
+  constructor(target: QueryTarget, servedBy: string) {
+    this.#target = target
+    this.#servedBy = servedBy
+  }
+
+  async get(request: GetRequest): Promise<GetAnswer> {
+    assertNotAborted(request)
+    const { store, keyBytes } = request
+    queryableDescriptor(this.#target, store)
+    return this.getFrom(partitionOfKey(this.#target, request), store, keyBytes)
+  }
+
+  /** The value in a partition that must be here. */
+  getFrom(partition: number, store: string, keyBytes: Buffer): GetAnswer {
+    const { view, role, lag, position } = readablePartition(this.#target, store, partition)
+    const meta = { store, partition, servedBy: this.#servedBy, role, lag, position, partial: false }
+    return { kind: 'get', found: view.get(keyBytes), meta }
+  }
+
+  async page(request: PageRequest): Promise<PageAnswer> {
+    assertNotAborted(request)
+    return this.pageFrom(this.#allHere(request.store), request)
+  }
+
+  /** Rows of partitions that are here. */
+  pageFrom(partitions: readonly ReadablePartition[], request: PageRequest): PageAnswer {
+    const descriptor = queryableDescriptor(this.#target, request.store)
+    const { rows, more } = readRows(partitions, descriptor, request)
+    return { kind: 'page', rows, more, meta: this.#metaOf(request.store, partitions) }
+  }
+
+  async count(request: CountRequest): Promise<CountAnswer> {
+    assertNotAborted(request)
+    return this.countOf(this.#allHere(request.store), request.store)
+  }
+
+  /** About how many rows partitions that are here have. */
+  countOf(partitions: readonly ReadablePartition[], store: string): CountAnswer {
+    let approximate = 0
+    for (const { view } of partitions) approximate += view.approximateEntryCount()
+    return { kind: 'count', approximate, meta: this.#metaOf(store, partitions) }
+  }
+
+  /** All partitions that this instance holds; one that cannot answer is a failure, not a gap. */
+  #allHere(store: string): ReadablePartition[] {
+    queryableDescriptor(this.#target, store)
+    const count = partitionCountOf(this.#target, store)
+    const partitions: ReadablePartition[] = []
+    for (let partition = 0; partition < count; partition += 1) {
+      if (this.#target.local(store, partition) === undefined) continue
+      partitions.push(readablePartition(this.#target, store, partition))
+    }
+    if (partitions.length === 0) {
+      const code = this.#target.hostsKnown ? 'STORE_MIGRATED' : 'STREAMS_REBALANCING'
+      throw new StreamsError(code, { store, partition: 'all' })
+    }
+    return partitions
+  }
+
+  #metaOf(store: string, parts: readonly ReadablePartition[]): QueryMeta {
+    return {
+      store,
+      partitions: parts.map(({ partition }) => partition),
+      servedBy: [this.#servedBy],
+      role: 'active',
+      lag: Math.max(0, ...parts.map(({ lag }) => lag)),
+      position: mergePositions(parts.map(({ position }) => position)),
+      partial: false,
+    }
+  }
+}
