@@ -159,11 +159,10 @@ const errorTable = {
     (c) =>
       `The record at ${text(c['topic'])}-${text(c['partition'])} offset ${text(c['offset'])} has the invalid timestamp ${text(c['timestamp'])}. State a timestamp extractor for this topic.`,
   ),
-  PROCESSING_FAILED: row(
-    500,
-    'final',
-    (c) =>
-      `The step ${text(c['node'])} failed on the record at ${text(c['topic'])}-${text(c['partition'])} offset ${text(c['offset'])}${detail(c)}.`,
+  PROCESSING_FAILED: row(500, 'final', (c) =>
+    c['topic'] === undefined
+      ? `The step ${text(c['node'])} failed outside of a record${detail(c)}.`
+      : `The step ${text(c['node'])} failed on the record at ${text(c['topic'])}-${text(c['partition'])} offset ${text(c['offset'])}${detail(c)}.`,
   ),
   TASK_MIGRATED: row(
     503,
@@ -217,6 +216,13 @@ const errorTable = {
     'final',
     (c) =>
       `A key of ${text(c['bytes'])} bytes is longer than the engine's limit of ${text(c['limit'])} bytes.`,
+  ),
+
+  ENGINE_UNAVAILABLE: row(
+    500,
+    'final',
+    (c) =>
+      `The store engine ${text(c['engine'])} cannot be loaded here${detail(c)}. Keep the state in memory with { persistent: false }.`,
   ),
 
   // Queries

@@ -66,8 +66,8 @@ export class RecordCollector implements ChangelogWriter {
 
   #defaultPartition(key: Uint8Array | null, partitionCount: number): number {
     if (key !== null) return partitionForKey(key, partitionCount)
-    this.#keylessRecords += 1
     const turn = Math.floor(this.#keylessRecords / recordsPerStickyPartition)
+    this.#keylessRecords += 1
     return (this.#partition + turn) % partitionCount
   }
 
