@@ -1,0 +1,170 @@
+import { describe, expect, test } from 'vitest'
+import { silentLog } from '../base/log.ts'
+import { ManualClock } from '../base/manual-clock.ts'
+import { MemoryDisk } from '../base/memory-disk.ts'
+import { seededRandom } from '../base/random.ts'
+import { encodeConsumerSubscription } from '../protocol/consumer-protocol.ts'
+import { GroupCoordinator } from './group-coordinator.ts'
+import type { JoinRequest } from './group-member.ts'
+import { OffsetStore } from './offset-store.ts'
+
+class Stage {
+  readonly clock = new ManualClock()
+  readonly offsets = new OffsetStore({
+    disk: new MemoryDisk(),
+    clock: this.clock,
+    log: silentLog,
+    dataDir: '/data',
+    leaderEpoch: 0,
+  })
+  readonly coordinator = new GroupCoordinator({
+    clock: this.clock,
+    random: seededRandom(7),
+    offsets: this.offsets,
+    sessionTimeoutMinMs: 100,
+    initialRebalanceDelayMs: 0,
+  })
+
+  request(overrides: Partial<JoinRequest> = {}): JoinRequest {
+    return {
+      memberId: '',
+      instanceId: null,
+      clientId: 'client',
+      clientHost: '/127.0.0.1',
+      sessionTimeoutMs: 10_000,
+      rebalanceTimeoutMs: 10_000,
+      protocolType: 'consumer',
+      protocols: [{ name: 'range', metadata: encodeConsumerSubscription({ topics: ['t'] }) }],
+      requiresKnownId: false,
+      supportsSkip: false,
+      ...overrides,
+    }
+  }
+
+  /** A stable group of one; returns its member id. */
+  async stable(groupId: string): Promise<string> {
+    const { memberId, generation } = await this.coordinator.join(groupId, this.request())
+    await this.coordinator.sync(groupId, {
+      memberId,
+      instanceId: null,
+      generation,
+      protocolType: null,
+      protocolName: null,
+      assignments: [],
+    })
+    return memberId
+  }
+
+  commit(groupId: string, memberId: string, generation: number): string {
+    const entry = { topic: 't', partition: 0, offset: 5, leaderEpoch: -1, metadata: '' }
+    return this.coordinator.commit(groupId, { memberId, instanceId: null, generation }, [entry])
+  }
+}
+
+describe('GroupCoordinator', () => {
+  test('a member id is the client id and a uuid', async () => {
+    const stage = new Stage()
+    expect(await stage.stable('g')).toMatch(/^client-[0-9a-f-]{36}$/)
+  })
+
+  test('requests that make no sense are told so', async () => {
+    const stage = new Stage()
+    const { coordinator } = stage
+    const errorOf = async (groupId: string, overrides: Partial<JoinRequest>): Promise<string> =>
+      (await coordinator.join(groupId, stage.request(overrides))).error
+    expect(await errorOf('', {})).toBe('INVALID_GROUP_ID')
+    expect(await errorOf('g', { sessionTimeoutMs: 99 })).toBe('INVALID_SESSION_TIMEOUT')
+    expect(await errorOf('g', { sessionTimeoutMs: 1_800_001 })).toBe('INVALID_SESSION_TIMEOUT')
+    expect(await errorOf('g', { memberId: 'x' })).toBe('UNKNOWN_MEMBER_ID')
+    expect(await errorOf('g', { protocols: [] })).toBe('INCONSISTENT_GROUP_PROTOCOL')
+    expect(coordinator.list()).toEqual([])
+  })
+
+  test('a group that nobody came back to join is forgotten', async () => {
+    const stage = new Stage()
+    await stage.coordinator.join('g', stage.request({ requiresKnownId: true }))
+    expect(stage.coordinator.list().length).toBe(1)
+    await stage.clock.run(10_000)
+    expect(stage.coordinator.list()).toEqual([])
+  })
+
+  test('only members of the generation commit while a group has members', async () => {
+    const stage = new Stage()
+    const memberId = await stage.stable('g')
+    expect(stage.commit('g', memberId, 1)).toBe('NONE')
+    expect(stage.commit('g', memberId, 0)).toBe('ILLEGAL_GENERATION')
+    expect(stage.commit('g', 'x', 1)).toBe('UNKNOWN_MEMBER_ID')
+    expect(stage.commit('g', '', -1)).toBe('UNKNOWN_MEMBER_ID')
+  })
+
+  test('a group without members takes the commits of outsiders, but not of old members', async () => {
+    const stage = new Stage()
+    expect(stage.commit('g', '', -1)).toBe('NONE')
+    expect(stage.commit('g', 'x', 3)).toBe('ILLEGAL_GENERATION')
+    const memberId = await stage.stable('g')
+    stage.coordinator.leave('g', memberId, null)
+    expect(stage.commit('g', '', -1)).toBe('NONE')
+    expect(stage.commit('g', memberId, 1)).toBe('UNKNOWN_MEMBER_ID')
+  })
+
+  test('a commit is a sign of life', async () => {
+    const stage = new Stage()
+    const memberId = await stage.stable('g')
+    for (let turn = 0; turn < 3; turn++) {
+      await stage.clock.run(9_999)
+      expect(stage.commit('g', memberId, 1)).toBe('NONE')
+    }
+  })
+
+  test('between join and sync nobody commits', async () => {
+    const stage = new Stage()
+    const { memberId } = await stage.coordinator.join('g', stage.request())
+    expect(stage.commit('g', memberId, 1)).toBe('REBALANCE_IN_PROGRESS')
+  })
+
+  test('a group is deleted with its offsets when it has no members', async () => {
+    const stage = new Stage()
+    const memberId = await stage.stable('g')
+    stage.commit('g', memberId, 1)
+    expect(stage.coordinator.delete('g')).toBe('NON_EMPTY_GROUP')
+    stage.coordinator.leave('g', memberId, null)
+    expect(stage.coordinator.delete('g')).toBe('NONE')
+    expect(stage.coordinator.delete('g')).toBe('GROUP_ID_NOT_FOUND')
+    expect(stage.offsets.has('g')).toBe(false)
+  })
+
+  test('offsets of topics that a member reads are not deleted', async () => {
+    const stage = new Stage()
+    await stage.stable('g')
+    const keys = [
+      { topic: 't', partition: 0 },
+      { topic: 'u', partition: 0 },
+    ]
+    expect(stage.coordinator.offsetDeletionProblem('g')).toBeUndefined()
+    expect(stage.coordinator.deleteOffsets('g', keys)).toEqual([
+      'GROUP_SUBSCRIBED_TO_TOPIC',
+      'NONE',
+    ])
+    expect(stage.coordinator.offsetDeletionProblem('unknown')).toBe('GROUP_ID_NOT_FOUND')
+  })
+
+  test('groups that have only committed are listed as empty', async () => {
+    const stage = new Stage()
+    stage.commit('committed', '', -1)
+    await stage.stable('joined')
+    expect(stage.coordinator.list()).toEqual([
+      { groupId: 'joined', protocolType: 'consumer', state: 'Stable' },
+      { groupId: 'committed', protocolType: '', state: 'Empty' },
+    ])
+  })
+
+  test('after closing nobody joins, and who waited was answered', async () => {
+    const stage = new Stage()
+    await stage.stable('g')
+    const waiting = stage.coordinator.join('g', stage.request())
+    stage.coordinator.close()
+    expect((await waiting).error).toBe('NOT_COORDINATOR')
+    expect((await stage.coordinator.join('g', stage.request())).error).toBe('NOT_COORDINATOR')
+    expect(stage.clock.timerCount).toBe(0)
+  })
+})
