@@ -89,6 +89,11 @@ export class ChangelogReader {
     return this.#tasks.size === 0
   }
 
+  /** True: something was fetched and is not applied yet. */
+  get hasFetched(): boolean {
+    return this.#fetched.length > 0
+  }
+
   /** Begins to restore an initialized task. */
   add(task: StreamTask): void {
     this.#tasks.add(task)

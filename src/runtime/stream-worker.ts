@@ -1,0 +1,397 @@
+import { yieldTurn } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { KafkaClient } from '../client/kafka-client.ts'
+import { canPass } from '../client/kafka-failure.ts'
+import type { Ports, ResolvedConfig } from '../config.ts'
+import { StreamsError, isStreamsError, messageOf } from '../errors.ts'
+import { Leader } from '../group/assignor/leader.ts'
+import { ClassicMember } from '../group/classic-member.ts'
+import type { GroupMembership, HostMap, MembershipHandlers, TaskSet } from '../group/membership.ts'
+import { sortedTaskIds } from '../group/task-ids.ts'
+import type { Histogram } from '../metrics/registry.ts'
+import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
+import type { TaskId } from '../processor/record-metadata.ts'
+import type { TaskManager } from '../task/task-manager.ts'
+import type { Topology } from '../topology/topology.ts'
+import type { RestoreLag, RestoreProgress } from './changelog-reader.ts'
+import { RepartitionPurge } from './repartition-purge.ts'
+import { WakeUp } from './wake-up.ts'
+import { WorkerCommit } from './worker-commit.ts'
+import { WorkerTasks, type TaskStates } from './worker-tasks.ts'
+import { WorkerTopics } from './worker-topics.ts'
+
+/** How long the loop works at one thing before it looks at the next: restore, process, write behind. */
+const sliceMs = 4
+
+/** The loop looks around at least this often when nothing wakes it: for wall-clock punctuations. */
+const idleMsMax = 100
+
+/** Upper bounds, in seconds, of the time between two breaths of the event loop. */
+const turnBoundsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
+
+/** Hears of a worker, one call at a time. */
+export interface WorkerListener {
+  /** `running`: it has its tasks, and all of them are restored. */
+  onStatus(status: 'rebalancing' | 'running'): void
+  onRestore(progress: RestoreProgress): void
+  /** Which instance holds which tasks, after each rebalance. */
+  onHosts(hosts: HostMap): void
+  /** It cannot go on, and gives up its tasks. */
+  onFailure(error: Error): void
+}
+
+export interface StreamWorkerOptions {
+  readonly topology: Topology
+  readonly config: ResolvedConfig
+  readonly ports: Ports
+  readonly client: KafkaClient
+  readonly processId: string
+  readonly metrics: StreamsMetrics
+  readonly states: TaskStates
+  readonly listener: WorkerListener
+}
+
+/** A request of the membership, which waits for its turn in the loop. */
+interface Job {
+  readonly run: () => Promise<void>
+  readonly resolve: () => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * The loop that moves records: from the fetcher into the tasks, through the tasks, into the producer,
+ * and now and then a commit. Java's StreamThread.
+ *
+ *     job of the membership → fetched records → restore → process → write behind → commit → breathe
+ *
+ * Nothing acts on the tasks but this loop: what the membership wants is queued and has its turn. The
+ * event loop breathes after each round, so that heartbeats and queries stay live.
+ */
+export class StreamWorker implements MembershipHandlers {
+  readonly #options: StreamWorkerOptions
+  readonly #log: Log
+  readonly #membership: GroupMembership
+  readonly #tasks: WorkerTasks
+  readonly #commit: WorkerCommit
+  readonly #purge: RepartitionPurge
+  readonly #turnSeconds: Histogram
+  readonly #jobs: Job[] = []
+  readonly #wakeUp = new WakeUp()
+  #isPaused = false
+  /** The member was replaced: nothing may be done until it has given up its tasks. */
+  #isFenced = false
+  #isStopping = false
+  #isEnded = false
+  #isDead = false
+  #failure: Error | undefined
+  #done: Promise<void> = Promise.resolve()
+
+  constructor(options: StreamWorkerOptions) {
+    const { topology, config, ports, client, metrics, processId, states } = options
+    const { applicationId, log } = config
+    const { clock, random } = ports
+    const topics = new WorkerTopics(topology, applicationId)
+    this.#options = options
+    this.#log = log
+    this.#tasks = new WorkerTasks({
+      ...options,
+      topics,
+      onRestore: (progress) => options.listener.onRestore(progress),
+      wake: () => this.#wakeUp.notify(),
+    })
+    this.#membership = new ClassicMember({
+      client,
+      groupId: applicationId,
+      instanceId: config.groupInstanceId,
+      sessionTimeoutMs: config.sessionTimeout,
+      rebalanceTimeoutMs: config.rebalanceTimeout,
+      heartbeatIntervalMs: config.heartbeatInterval,
+      processId,
+      endpoint: config.endpoint,
+      topics: topics.sources,
+      leader: new Leader({ client, topology, ...config }),
+      stored: () => states.stored(),
+      clock,
+      random,
+      log,
+    })
+    const membership = this.#membership
+    this.#commit = new WorkerCommit({
+      client,
+      clock,
+      metrics,
+      membership,
+      intervalMs: config.commitInterval,
+    })
+    const isRepartition = (topic: string): boolean => topics.isRepartition(topic)
+    this.#purge = new RepartitionPurge({ client, clock, log, isRepartition })
+    this.#turnSeconds = metrics.registry.histogram(
+      'millpond_worker_turn_seconds',
+      'Time that the worker keeps the event loop before it breathes.',
+      turnBoundsSeconds,
+    )
+  }
+
+  /** The tasks at present: others after a membership was lost. */
+  get tasks(): TaskManager {
+    return this.#tasks.manager
+  }
+
+  /** How far the stores of a task have to go; empty when they are up to date. */
+  restoreLags(id: TaskId): RestoreLag[] {
+    return this.#tasks.restoreLags(id)
+  }
+
+  /** Joins the group and begins to work. */
+  start(): void {
+    this.#membership.start(this)
+    this.#done = this.#run()
+  }
+
+  /** Resolves when it has ended, by `stop` or by a failure. Never rejects. */
+  get done(): Promise<void> {
+    return this.#done
+  }
+
+  /** Commits, closes the tasks, leaves the group (or stays silent until the session is over), ends. */
+  async stop(mode: 'leave' | 'remain'): Promise<void> {
+    this.#isStopping = true
+    this.#tasks.stopOpening()
+    await this.#membership.stop(mode)
+    this.#isEnded = true
+    this.#wakeUp.notify()
+    await this.#done
+  }
+
+  pause(): void {
+    this.#isPaused = true
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    this.#wakeUp.notify()
+  }
+
+  // What the membership asks for.
+
+  onRevoke(active: ReadonlySet<TaskId>): Promise<void> {
+    return this.#enqueue(() => this.#revoke(sortedTaskIds(active)))
+  }
+
+  onAssign(target: TaskSet): Promise<void> {
+    return this.#enqueue(() => this.#assign(target))
+  }
+
+  onLost(reason: Error): Promise<void> {
+    return this.#enqueue(() => this.#lose(reason))
+  }
+
+  onHosts(hosts: HostMap): void {
+    this.#options.listener.onHosts(hosts)
+  }
+
+  onFatal(error: Error): void {
+    this.#failure ??= error
+    this.#wakeUp.notify()
+  }
+
+  #enqueue(run: () => Promise<void>): Promise<void> {
+    // A dead worker has closed everything: whatever is asked of it has been done.
+    if (this.#isDead) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      this.#jobs.push({ run, resolve, reject })
+      this.#wakeUp.notify()
+    })
+  }
+
+  // The loop.
+
+  async #run(): Promise<void> {
+    try {
+      while (!this.#isEnded) await this.#turn()
+    } catch (error) {
+      await this.#die(error)
+    }
+    await Promise.all([this.#tasks.close(), this.#purge.close()])
+  }
+
+  async #turn(): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure
+    await this.#runJob()
+    const { clock } = this.#options.ports
+    const startedAt = clock.monotonic()
+    const isBusy = this.#work()
+    this.#turnSeconds.observe((clock.monotonic() - startedAt) / 1000)
+    if (!this.#isFenced && this.#commit.isDue(this.#tasks.manager)) await this.#commitAll()
+    if (isBusy) await yieldTurn(clock)
+    else await this.#rest()
+  }
+
+  async #runJob(): Promise<void> {
+    const job = this.#jobs.shift()
+    if (job === undefined) return
+    try {
+      await job.run()
+      job.resolve()
+    } catch (error) {
+      job.reject(error)
+      throw error
+    }
+  }
+
+  /** True: there is more to be done at once. */
+  #work(): boolean {
+    let isBusy = this.#tasks.take()
+    if (!this.#isPaused && !this.#isFenced) {
+      if (this.#tasks.restore(this.#deadline())) {
+        this.#tellStatus()
+        isBusy = true
+      }
+      if (this.#process()) isBusy = true
+    }
+    return this.#tasks.manager.writeBehind(this.#deadline()) || isBusy
+  }
+
+  #process(): boolean {
+    if (this.#commit.isPending || this.#tasks.isBacklogged) return false
+    const { manager } = this.#tasks
+    try {
+      const processed = manager.process(this.#deadline())
+      return manager.punctuate() || processed > 0
+    } catch (error) {
+      this.#startAgainOrThrow(error)
+      return false
+    }
+  }
+
+  /** Sleeps until something happens. */
+  async #rest(): Promise<void> {
+    const stop = new AbortController()
+    const { signal } = stop
+    const commitMs = this.#commit.dueInMs
+    const maxMs =
+      commitMs > 0 && !this.#commit.isPending ? Math.min(commitMs, idleMsMax) : idleMsMax
+    const restoring = !this.#isPaused && !this.#isFenced
+    const waits = this.#tasks.waits({ restoring, maxMs, signal })
+    waits.push(this.#wakeUp.wait(signal))
+    await Promise.race(waits)
+    stop.abort()
+    await Promise.all(waits)
+  }
+
+  #deadline(): number {
+    return this.#options.ports.clock.monotonic() + sliceMs
+  }
+
+  async #commitAll(): Promise<void> {
+    const { manager, producer } = this.#tasks
+    try {
+      const outcome = await this.#commit.run({ tasks: manager, producer })
+      if (outcome === 'done') this.#purge.afterCommit(manager)
+    } catch (error) {
+      this.#startAgainOrThrow(error)
+    }
+  }
+
+  /**
+   * A member that was replaced, and records that the brokers did not take in time: both mean that what
+   * was done since the last commit does not count. Everything begins again from there.
+   */
+  #startAgainOrThrow(error: unknown): void {
+    if (!isStreamsError(error, 'TASK_MIGRATED') && !isLateDelivery(error)) throw error
+    this.#isFenced = true
+    this.#membership.taskMigrated(error)
+  }
+
+  // Jobs.
+
+  async #assign(target: TaskSet): Promise<void> {
+    const held = this.#tasks.manager.tasks
+    const added = sortedTaskIds(target.active).filter((id) => !held.has(id))
+    this.#tasks.setTarget(target.active)
+    if (added.length > 0) {
+      this.#options.listener.onStatus('rebalancing')
+      await this.#open(added)
+    }
+    this.#tellStatus()
+  }
+
+  async #open(ids: readonly TaskId[]): Promise<void> {
+    try {
+      await this.#tasks.open(ids)
+      this.#log.info('tasks were assigned', { tasks: ids })
+    } catch (error) {
+      // Interrupted by `stop`, which closes them again.
+      if (!this.#isStopping) throw error
+    }
+  }
+
+  async #revoke(ids: readonly TaskId[]): Promise<void> {
+    const { listener, ports } = this.#options
+    const { manager } = this.#tasks
+    listener.onStatus('rebalancing')
+    const running = ids.filter((id) => manager.tasks.get(id)?.state === 'running')
+    this.#tasks.detach(ids)
+    const isClean = await this.#commitRevoked(running)
+    if (isClean) {
+      while (manager.writeBehind(this.#deadline())) await yieldTurn(ports.clock)
+    }
+    manager.close(ids, { clean: isClean })
+    this.#log.info('tasks were revoked', { tasks: ids, committed: isClean })
+  }
+
+  /** False: nothing could be committed any more, and the membership is given up. */
+  async #commitRevoked(ids: readonly TaskId[]): Promise<boolean> {
+    if (this.#isFenced) return false
+    const { manager, producer } = this.#tasks
+    try {
+      manager.suspend(ids)
+      if ((await this.#commit.run({ tasks: manager, producer }, ids)) === 'done') return true
+      // The commit that waits has offsets of these tasks: carried out later, it would take the next
+      // owner back to them. So all tasks are given up, and it with them.
+      throw new StreamsError('TASK_MIGRATED', {
+        task: ids.join(', '),
+        detail: 'it could not be committed before it was revoked',
+      })
+    } catch (error) {
+      this.#startAgainOrThrow(error)
+      return false
+    }
+  }
+
+  async #lose(reason: Error): Promise<void> {
+    this.#options.listener.onStatus('rebalancing')
+    this.#log.warn('tasks were lost', { reason: reason.message })
+    this.#commit.abandon()
+    this.#tasks.abandon()
+    await this.#tasks.startAnew()
+    this.#isFenced = false
+  }
+
+  #tellStatus(): void {
+    if (this.#tasks.isRestored) this.#options.listener.onStatus('running')
+  }
+
+  async #die(cause: unknown): Promise<void> {
+    const error = cause instanceof Error ? cause : new Error(messageOf(cause))
+    this.#isDead = true
+    this.#options.listener.onFailure(error)
+    this.#commit.abandon()
+    this.#tasks.abandon()
+    for (const job of this.#jobs.splice(0)) job.resolve()
+    await this.#membership.stop('leave')
+  }
+}
+
+/** How deep an error is looked into for what caused it. */
+const causeDepthMax = 8
+
+/** True for records that the brokers did not take in time, whoever met the failure first. */
+function isLateDelivery(error: unknown): error is StreamsError {
+  let current = error
+  for (let depth = 0; depth < causeDepthMax && current instanceof Error; depth += 1) {
+    if (isStreamsError(current, 'DELIVERY_FAILED') && canPass(current.cause)) return true
+    current = current.cause
+  }
+  return false
+}

@@ -1,0 +1,274 @@
+import { sleep, yieldTurn } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import type { KafkaClient } from '../client/kafka-client.ts'
+import { canPass } from '../client/kafka-failure.ts'
+import { fetchCommittedOffsets } from '../client/offsets.ts'
+import { Producer } from '../client/producer.ts'
+import type { Ports, ResolvedConfig } from '../config.ts'
+import { isStreamsError, messageOf } from '../errors.ts'
+import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
+import { parseTaskId, type TaskId } from '../processor/record-metadata.ts'
+import type { TaskEngines } from '../task/state-manager.ts'
+import type { CommittedOffset } from '../task/task.ts'
+import { TaskManager } from '../task/task-manager.ts'
+import type { Topology } from '../topology/topology.ts'
+import { ChangelogReader, type RestoreLag, type RestoreProgress } from './changelog-reader.ts'
+import { WorkerInputs } from './worker-inputs.ts'
+import type { WorkerTopics } from './worker-topics.ts'
+
+/** Nothing more is processed while this much is not acknowledged, until half of it is. */
+const queuedBytesMax = 32 * 1024 * 1024
+
+/** Wait before something is asked of the cluster again. */
+const retryMs = 500
+
+/** What the worker knows of state on disk. */
+export interface TaskStates {
+  /** Opens the engines of a task; the task closes them. */
+  engines(id: TaskId): TaskEngines
+  /** Tasks of which there is something. */
+  stored(): Iterable<TaskId>
+  /** Deletes what there is of a task that is closed. */
+  wipe(id: TaskId): void
+}
+
+export interface WorkerTasksOptions {
+  readonly topology: Topology
+  readonly topics: WorkerTopics
+  readonly config: ResolvedConfig
+  readonly ports: Ports
+  readonly client: KafkaClient
+  readonly metrics: StreamsMetrics
+  readonly states: TaskStates
+  readonly onRestore: (progress: RestoreProgress) => void
+  /** There is something to do. */
+  readonly wake: () => void
+}
+
+/**
+ * The tasks of a worker with what feeds them and takes their records: opens, restores, closes. It has
+ * no will of its own; the worker's loop says when.
+ */
+export class WorkerTasks {
+  readonly #options: WorkerTasksOptions
+  readonly #log: Log
+  readonly #reader: ChangelogReader
+  readonly #inputs: WorkerInputs
+  readonly #opening = new AbortController()
+  readonly #measuring: Disposable
+  /** Where restored tasks begin to read. */
+  readonly #committed = new Map<TaskId, CommittedOffset[]>()
+  #producer: Producer
+  #manager: TaskManager
+  #statefulTasks = 1
+
+  constructor(options: WorkerTasksOptions) {
+    const { client, config, ports, metrics, topics } = options
+    this.#options = options
+    this.#log = config.log
+    this.#reader = new ChangelogReader({
+      client,
+      clock: ports.clock,
+      log: config.log,
+      remaining: metrics.restoreRemaining,
+      onProgress: options.onRestore,
+      wake: options.wake,
+    })
+    this.#inputs = new WorkerInputs({
+      client,
+      bufferedRecordsMax: config.bufferedRecordsPerPartition,
+      offsetReset: config.offsetReset,
+      isInternal: (topic) => topics.isRepartition(topic),
+    })
+    this.#producer = new Producer(client)
+    this.#manager = this.#makeManager()
+    this.#measuring = metrics.registry.onCollect(() => this.#manager.measure())
+  }
+
+  /** The tasks at present: others after {@link startAnew}. */
+  get manager(): TaskManager {
+    return this.#manager
+  }
+
+  get producer(): Producer {
+    return this.#producer
+  }
+
+  /** True: more is under way to the brokers than is good; nothing should be processed. */
+  get isBacklogged(): boolean {
+    return this.#producer.queuedBytes > queuedBytesMax
+  }
+
+  /** True: all tasks run, or there are none. */
+  get isRestored(): boolean {
+    for (const { state } of this.#manager.tasks.values()) if (state !== 'running') return false
+    return true
+  }
+
+  /** How far the stores of a task have to go; empty when they are up to date. */
+  restoreLags(id: TaskId): RestoreLag[] {
+    return this.#reader.lags(id)
+  }
+
+  /** Sets how many tasks with stores share the memory for record caches. */
+  setTarget(target: ReadonlySet<TaskId>): void {
+    this.#statefulTasks = [...target].filter((id) => this.#isStateful(id)).length
+  }
+
+  /** Makes these tasks, finds out where they begin, and starts to restore them. */
+  async open(ids: readonly TaskId[]): Promise<void> {
+    const { client, config, topics, ports } = this.#options
+    const { signal } = this.#opening
+    await this.#patiently('topics', () => topics.load(client, signal))
+    const tasks = ids.map((id) => this.#manager.create(id))
+    const inputs = tasks.flatMap((task) => task.inputs)
+    const offsets = await this.#patiently('committed offsets', () =>
+      fetchCommittedOffsets(client, config.applicationId, inputs, { signal }),
+    )
+    for (const { id, inputs: own } of tasks) {
+      const committed = [...offsets.values()].filter(({ topic, partition }) =>
+        own.some((input) => input.topic === topic && input.partition === partition),
+      )
+      this.#begin(id, committed)
+      await yieldTurn(ports.clock)
+    }
+  }
+
+  /**
+   * Hands fetched records to the tasks, and lets them be fetched no faster than they are taken. True:
+   * there was something.
+   */
+  take(): boolean {
+    const hasTaken = this.#inputs.take(this.#manager)
+    this.#inputs.resume(this.#manager)
+    return hasTaken
+  }
+
+  /** Restores until the deadline. True: a task has begun to run, or there is more to restore at once. */
+  restore(deadline: number): boolean {
+    if (this.#reader.isIdle) return false
+    try {
+      const restored = this.#reader.step(deadline)
+      for (const task of restored) {
+        this.#manager.completeRestoration(task.id)
+        this.#inputs.add(task, this.#committed.get(task.id) ?? [])
+      }
+      return restored.length > 0 || this.#reader.hasFetched
+    } catch (error) {
+      if (!isStreamsError(error, 'TASK_CORRUPTED')) throw error
+      this.#revive(error.context['task'] as TaskId, error)
+      return true
+    }
+  }
+
+  /** Waits for records, of inputs and (if `restoring`) of changelogs, and for a backlog to shrink. */
+  waits(options: { restoring: boolean; maxMs: number; signal: AbortSignal }): Promise<void>[] {
+    const { restoring, maxMs, signal } = options
+    const waits = [this.#inputs.wait(maxMs, signal)]
+    if (restoring && !this.#reader.isIdle) waits.push(this.#reader.wait(maxMs, signal))
+    if (this.isBacklogged) waits.push(this.#producer.drained(queuedBytesMax / 2, signal))
+    return waits
+  }
+
+  /** Nothing more comes for these tasks; they can still be committed. */
+  detach(ids: Iterable<TaskId>): void {
+    for (const id of ids) {
+      const task = this.#manager.tasks.get(id)
+      if (task !== undefined) this.#inputs.remove(task)
+      this.#reader.remove(id)
+      this.#committed.delete(id)
+    }
+  }
+
+  /** Gives up all tasks as they are. */
+  abandon(): void {
+    this.detach([...this.#manager.tasks.keys()])
+    try {
+      this.#manager.close(undefined, { clean: false })
+    } catch (error) {
+      this.#log.error('closing tasks failed', { error: messageOf(error) })
+    }
+  }
+
+  /**
+   * After all tasks were given up: drops what is under way. What was sent for them and is not with the
+   * brokers yet would come between the records of their new owner.
+   */
+  async startAnew(): Promise<void> {
+    await this.#producer.close()
+    this.#producer = new Producer(this.#options.client)
+    this.#manager = this.#makeManager()
+  }
+
+  /** Ends the waits for the cluster in {@link open}, which rejects with `ABORTED`. */
+  stopOpening(): void {
+    this.#opening.abort()
+  }
+
+  /** Ends what runs in the background. Close the tasks first. */
+  async close(): Promise<void> {
+    this.stopOpening()
+    await Promise.all([this.#reader.close(), this.#inputs.close(), this.#producer.close()])
+    this.#measuring[Symbol.dispose]()
+  }
+
+  #begin(id: TaskId, committed: CommittedOffset[]): void {
+    const task = this.#manager.tasks.get(id)
+    if (task === undefined) return
+    this.#committed.set(id, committed)
+    this.#manager.initialize(id, committed)
+    this.#reader.add(task)
+  }
+
+  /** Its state does not fit the changelog: restores it from the beginning. */
+  #revive(id: TaskId, error: Error): void {
+    this.#log.warn('the state of a task is wiped and restored', { task: id, error: error.message })
+    const committed = this.#committed.get(id) ?? []
+    this.detach([id])
+    this.#manager.close([id], { clean: false })
+    this.#options.states.wipe(id)
+    this.#manager.create(id)
+    this.#begin(id, committed)
+  }
+
+  /** Tries again while the cluster has a problem that can pass. */
+  async #patiently<T>(what: string, request: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await request()
+      } catch (error) {
+        if (!canPass(error) || this.#opening.signal.aborted) throw error
+        this.#log.warn(`the ${what} could not be read, trying again`, { error: messageOf(error) })
+        await sleep(this.#options.ports.clock, retryMs, this.#opening.signal)
+      }
+    }
+  }
+
+  #makeManager(): TaskManager {
+    const { topology, config, ports, client, metrics, states } = this.#options
+    const cacheBytes = (): number =>
+      Math.floor(config.cacheBytes / Math.max(1, this.#statefulTasks))
+    return new TaskManager({
+      topology,
+      applicationId: config.applicationId,
+      clock: ports.clock,
+      sink: this.#producer,
+      metrics,
+      engines: (id) => states.engines(id),
+      // Asked for when a task is made: by then it is known how many share the memory.
+      get cacheBytesPerTask() {
+        return cacheBytes()
+      },
+      partitionCount: (topic) => client.partitionCount(topic) ?? 0,
+      lag: (topic, partition) => this.#inputs.lag(topic, partition),
+      maxTaskIdleMs: config.maxTaskIdle,
+      onDeserializationError: config.onDeserializationError,
+    })
+  }
+
+  #isStateful(id: TaskId): boolean {
+    const { subtopology } = parseTaskId(id)
+    const found = this.#options.topology.subtopologies.find((one) => one.id === subtopology)
+    return found !== undefined && found.stores.length > 0
+  }
+}
