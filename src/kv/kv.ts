@@ -3,11 +3,14 @@
  * byte order. One engine holds what one task remembers: a named table for each store (and for each
  * window segment), so that a batch over several of them is atomic.
  *
- * Buffers that an engine returns are borrowed: they are valid until the next call on that engine.
- * Buffers that are given to it may be kept by it: the caller does not change them afterwards.
+ * What `get` returns is borrowed: it is valid until the next call on any engine (they share a
+ * buffer). The rows of an iterator are the caller's. Keys and values that are given to an engine are
+ * read before the call returns; those given to a batch are kept until it is committed.
+ *
+ * Any bytes are a key, none included, up to the engine's limit (`KEY_TOO_LONG` beyond).
  */
 
-/** A row; both parts are borrowed. */
+/** A row; it belongs to whoever reads it. */
 export interface KvEntry {
   readonly key: Buffer
   readonly value: Buffer
@@ -26,12 +29,17 @@ export interface KvIterator extends IterableIterator<KvEntry>, Disposable {}
 
 /** What can be read at one moment: the live table, or a snapshot of it. */
 export interface KvReader {
+  /** Borrowed until the next call on any engine. */
   get(key: Buffer): Buffer | undefined
   range(range?: KvRange): KvIterator
 }
 
 export interface KvTable extends KvReader {
   readonly name: string
+  /** A batch of one. */
+  put(key: Buffer, value: Buffer): void
+  /** A batch of one. */
+  delete(key: Buffer): void
   /** Exact in memory; in a persistent engine what it counts cheaply. */
   approximateEntryCount(): number
 }
@@ -42,6 +50,22 @@ export interface KvBatch {
   delete(table: KvTable, key: Buffer): void
   /** Applies all writes in one atomic step. The batch is spent afterwards. */
   commit(): void
+}
+
+/**
+ * Writes that are made over many turns of the event loop and become visible together, at `commit`.
+ * One is open at a time. Any other write to the engine (a batch, a new or a dropped table) comes
+ * first: it discards the open transaction, whose owner then begins anew.
+ */
+export interface KvTransaction {
+  /** False once it was committed or discarded; writes then do nothing and `commit` returns false. */
+  readonly isOpen: boolean
+  put(table: KvTable, key: Buffer, value: Buffer): void
+  delete(table: KvTable, key: Buffer): void
+  /** True: everything is visible. False: it had been discarded, nothing is. */
+  commit(): boolean
+  /** Idempotent. */
+  discard(): void
 }
 
 /** A consistent view of all tables. Holding one keeps old pages alive: bound its age. */
@@ -64,9 +88,14 @@ export interface KvEngine extends Disposable {
   /** Opens the table, creating it when it is new. The same object for the same name. */
   table(name: string): KvTable
   tableNames(): string[]
-  /** Removes a table with all its rows in one cheap step: how window segments expire. */
+  /**
+   * Removes a table with all its rows in one cheap step: how window segments expire. Iterators and
+   * snapshots go on to see it; the table object is dead. Nothing happens when there is none.
+   */
   dropTable(name: string): void
   batch(): KvBatch
+  /** Begins a transaction; asserts that none is open. */
+  begin(): KvTransaction
   snapshot(): KvSnapshot
   metrics(): KvMetrics
   /** Idempotent. Open iterators and snapshots are closed first. */
