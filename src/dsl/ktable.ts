@@ -6,7 +6,9 @@ import type { SerdeOf } from './topic.ts'
 /** What the changes of a table carry after `mapValues`: a null when E or the mapper's result has one. */
 export type MappedEmission<V2, E> =
   | NonNullable<V2>
-  | (null extends E ? null : null extends V2 ? null : undefined extends V2 ? null : never)
+  | Extract<E, null>
+  | Extract<V2, null>
+  | (undefined extends V2 ? null : never)
 
 /**
  * A table: the last value V of each key K. E is what its stream of changes carries, with a null

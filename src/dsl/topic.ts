@@ -33,12 +33,12 @@ export interface SerializerOf<T> {
 }
 
 /**
- * A serde that both takes and gives T. It need not take null or undefined, because a null never
- * reaches a serde: it is null on the wire.
+ * A serde for T: of T itself, or of a wider type, since what is read back is what was written. It
+ * need not take null or undefined, because a null never reaches a serde: it is null on the wire.
  */
 export interface SerdeOf<T> extends SerializerOf<NonNullable<T>> {
   readonly name: string
-  deserialize(bytes: Uint8Array): T
+  deserialize(bytes: Uint8Array): unknown
 }
 
 /** A serde whose type was checked where the program was written. */
