@@ -555,7 +555,7 @@ describe('punctuations', () => {
     const all = running(
       oneNode((context) => {
         context.schedule(10, 'stream-time', (time) => {
-          calls.push(`stream ${time} at ${context.timestamp}, ${String(context.recordMetadata)}`)
+          calls.push(`stream ${time} at ${context.timestamp}, ${context.recordMetadata?.topic}`)
           context.forward('p', 'stream')
         })
         context.schedule(100, 'wall-clock-time', (time) => {

@@ -16,21 +16,17 @@ import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import type { PunctuationType } from '../processor/processor.ts'
 import { parseTaskId, type TaskId } from '../processor/record-metadata.ts'
 import { noHeaders, type RecordContext } from '../store/state-store.ts'
-import {
-  changelogTopic,
-  topicOfSink,
-  topicsOfSource,
-  type Subtopology,
-} from '../topology/topology.ts'
+import { changelogTopic, topicsOfSource, type Subtopology } from '../topology/topology.ts'
 import { PartitionGroup } from './partition-group.ts'
-import { ProcessorContext, type ContextTask } from './processor-context.ts'
+import type { ContextTask } from './processor-context.ts'
 import { processorFailure } from './processor-failure.ts'
+import { ProcessorTopology } from './processor-topology.ts'
 import { PunctuationQueue, type Punctuation } from './punctuation.ts'
 import { RecordCollector } from './record-collector.ts'
 import { RecordQueue, type DeserializationErrorHandler } from './record-queue.ts'
 import type { RecordSink } from './record-sink.ts'
 import { StateManager, type TaskEngines, type TaskStore } from './state-manager.ts'
-import { TaskNode } from './task-node.ts'
+import type { TaskNode } from './task-node.ts'
 import type { CommittedOffset, Task, TaskChangelog, TaskInput, TaskState } from './task.ts'
 import { decodePartitionTime, encodePartitionTime } from './topic-partition-metadata.ts'
 
@@ -92,9 +88,9 @@ export class StreamTask implements Task, ContextTask {
   readonly #options: StreamTaskOptions
   readonly #collector: RecordCollector
   readonly #stateManager: StateManager
+  readonly #topology: ProcessorTopology
   readonly #group: PartitionGroup
   readonly #queues = new Map<string, RecordQueue>()
-  readonly #nodes = new Map<string, TaskNode>()
   readonly #streamTimePunctuations = new PunctuationQueue()
   readonly #wallClockPunctuations = new PunctuationQueue()
 
@@ -126,7 +122,7 @@ export class StreamTask implements Task, ContextTask {
       cacheBytesMax: options.cacheBytesMax,
       nextOffset: (topic, partition) => sink.nextOffset(topic, partition),
     })
-    this.#buildNodes()
+    this.#topology = new ProcessorTopology(subtopology, { task: id, record: this.record })
     this.inputs = this.#buildQueues()
     this.#group = new PartitionGroup({
       queues: [...this.#queues.values()],
@@ -134,19 +130,6 @@ export class StreamTask implements Task, ContextTask {
       lag: options.lag ?? (() => 0),
       monotonic: () => options.clock.monotonic(),
     })
-  }
-
-  /** Nodes, connected; the user's code comes when the state is restored. */
-  #buildNodes(): void {
-    const { subtopology } = this.#options
-    for (const { name } of subtopology.nodes) {
-      this.#nodes.set(name, new TaskNode({ name, task: this.id, record: this.record }))
-    }
-    for (const description of subtopology.nodes) {
-      if (description.kind === 'source') continue
-      const node = this.#nodes.get(description.name) as TaskNode
-      for (const parent of description.parents) this.#nodes.get(parent)?.children.push(node)
-    }
   }
 
   #buildQueues(): TaskInput[] {
@@ -160,7 +143,7 @@ export class StreamTask implements Task, ContextTask {
           topic,
           partition: this.partition,
           source,
-          node: this.#nodes.get(source.name) as TaskNode,
+          node: this.#topology.node(source.name),
           metrics,
           onDeserializationError: this.#options.onDeserializationError ?? 'fail',
         })
@@ -210,27 +193,8 @@ export class StreamTask implements Task, ContextTask {
   completeRestoration(): void {
     this.#transition('restored')
     this.#stateManager.settleRestored()
-    this.#initializeNodes()
-  }
-
-  #initializeNodes(): void {
-    const { subtopology, applicationId } = this.#options
-    for (const description of subtopology.nodes) {
-      const node = this.#nodes.get(description.name) as TaskNode
-      const stores = description.kind === 'processor' ? description.stores : []
-      const context = new ProcessorContext({ node, task: this, stores })
-      if (description.kind === 'source') {
-        node.initialize({ process: (key, value) => context.forward(key, value) })
-      } else if (description.kind === 'sink') {
-        node.initialize(this.#collector.sink(description, topicOfSink(applicationId, description)))
-      } else {
-        try {
-          node.initialize(description.supplier(context))
-        } catch (error) {
-          throw node.failure(error)
-        }
-      }
-    }
+    const { applicationId } = this.#options
+    this.#topology.initialize(this, { collector: this.#collector, applicationId })
   }
 
   #queue(topic: string, partition: number): RecordQueue | undefined {
@@ -313,17 +277,22 @@ export class StreamTask implements Task, ContextTask {
   }
 
   #call({ node, call }: Punctuation, timestamp: number): void {
+    this.#leaveRecord(timestamp)
+    try {
+      call(timestamp)
+    } catch (error) {
+      throw processorFailure(error, { node, task: this.id, record: this.record })
+    }
+  }
+
+  /** What follows belongs to no record. */
+  #leaveRecord(timestamp: number): void {
     const record = this.record
     record.timestamp = timestamp
     record.offset = -1
     record.topic = ''
     record.partition = -1
     record.headers = noHeaders
-    try {
-      call(timestamp)
-    } catch (error) {
-      throw processorFailure(error, { node, task: this.id, record })
-    }
   }
 
   /** True: a commit would make something durable. */
@@ -399,7 +368,10 @@ export class StreamTask implements Task, ContextTask {
     this.#group.clear()
     this.#streamTimePunctuations.clear()
     this.#wallClockPunctuations.clear()
-    if (before === 'running') for (const node of this.#nodes.values()) node.close()
+    if (before !== 'running') return
+    // What closing code forwards has the time of the last record.
+    this.#leaveRecord(this.record.timestamp)
+    this.#topology.close()
   }
 
   close({ clean }: { clean: boolean }): void {

@@ -216,10 +216,11 @@ describe('records are produced as Kafka Streams produces them, in the same order
     })
     for (const [index, step] of script.steps.entries()) {
       perform(driver, step)
-      expect(produced(driver), `step ${index}: ${JSON.stringify(step)}`).toEqual(step.produced)
+      expect({ index, produced: produced(driver) }).toEqual({ index, produced: step.produced })
     }
     for (const [name, rows] of Object.entries(script.stores)) {
-      expect(rowsOf(driver, store[name as keyof typeof store] as AnyDescriptor), name).toEqual(rows)
+      const descriptor = store[name as keyof typeof store] as AnyDescriptor
+      expect({ name, rows: rowsOf(driver, descriptor) }).toEqual({ name, rows })
     }
   })
 })
