@@ -234,7 +234,10 @@ const errorTable = {
   STREAMS_REBALANCING: row(
     503,
     'retriable',
-    (c) => `Cannot read the store ${text(c['store'])} while the instance is rebalancing.`,
+    (c) =>
+      c['store'] === undefined
+        ? 'The instance is rebalancing, retry in a moment.'
+        : `Cannot read the store ${text(c['store'])} while the instance is rebalancing.`,
   ),
   STREAMS_STOPPED: row(
     503,
@@ -279,6 +282,18 @@ const errorTable = {
     'final',
     (c) =>
       `The operation ${text(c['operation'])} is not exposed for the store ${text(c['store'])}.`,
+  ),
+  ROUTE_UNKNOWN: row(404, 'final', (c) => `There is no route ${text(c['path'])}.`),
+  METHOD_NOT_ALLOWED: row(
+    405,
+    'final',
+    (c) => `${text(c['path'])} is read with GET, not ${text(c['method'])}.`,
+  ),
+  REQUEST_MALFORMED: row(400, 'final', (c) => `The HTTP request is malformed${detail(c)}.`),
+  INTERNAL_ERROR: row(
+    500,
+    'final',
+    () => 'The query failed by a fault of the service itself; its log has the cause.',
   ),
   OWNER_UNKNOWN: row(
     503,
