@@ -22,8 +22,9 @@ import org.apache.kafka.common.utils.Utils;
 
 /**
  * Writes src/protocol/record-batch.vectors.json: what Kafka's own classes make of the records that
- * src/protocol/record-batch.vectors.test.ts describes. Run with kafka-clients 4.1.0, its codecs and slf4j
- * on the class path: java -cp 'lib/*' RecordBatchVectors.java > record-batch.vectors.json
+ * src/protocol/record-batch.vectors.test.ts describes, and the vectors that the tests of varints,
+ * murmur2 and CRC-32C repeat. Run with kafka-clients 4.1.0, its codecs and slf4j on the class path:
+ * java -cp 'lib/*' RecordBatchVectors.java > record-batch.vectors.json
  */
 public class RecordBatchVectors {
   static final StringBuilder out = new StringBuilder();

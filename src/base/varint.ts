@@ -107,6 +107,25 @@ function malformed(): number {
   return 0
 }
 
+/**
+ * Reads a varint of at most three bytes as one number, (zigzag value * 4 + its length); 0 when it is
+ * longer. Two results in one keep both in registers: the caller takes `& 3` and {@link decodeShortVarint}. It
+ * looks at up to three bytes and leaves it to the caller that they exist.
+ */
+export function readShortVarint(bytes: Uint8Array, at: number): number {
+  const first = bytes[at] as number
+  if (first < 0x80) return (first << 2) | 1
+  const second = bytes[at + 1] as number
+  if (second < 0x80) return ((first & 0x7f) << 2) | (second << 9) | 2
+  const third = bytes[at + 2] as number
+  if (third < 0x80) return ((first & 0x7f) << 2) | ((second & 0x7f) << 9) | (third << 16) | 3
+  return 0
+}
+
+export function decodeShortVarint(short: number): number {
+  return (short >>> 3) ^ -((short >>> 2) & 1)
+}
+
 /** Bytes that {@link writeUnsignedVarint} writes for a value from 0 to 2^32 - 1. */
 export function unsignedVarintSize(value: number): number {
   return ((38 - Math.clz32(value | 1)) / 7) | 0
@@ -135,6 +154,11 @@ function longVarlongSize(value: number): number {
     size += 1
   }
   return size
+}
+
+/** Bytes of a field: its length as zigzag, -1 for null, and as many bytes. */
+export function fieldSize(length: number): number {
+  return length < 0 ? 1 : varintSize(length) + length
 }
 
 /** Writes an integer from 0 to 2^32 - 1; returns the position after it. There must be room. */

@@ -14,7 +14,13 @@
  */
 import { emptyBytes } from '../base/bytes.ts'
 import { readText } from '../base/text.ts'
-import { readVarint, readVarlong, varintEnd } from '../base/varint.ts'
+import {
+  decodeShortVarint,
+  readShortVarint,
+  readVarint,
+  readVarlong,
+  varintEnd,
+} from '../base/varint.ts'
 import { StreamsError } from '../errors.ts'
 import {
   compressions,
@@ -30,12 +36,7 @@ import {
   readInt64,
   type TimestampType,
 } from './record-batch-layout.ts'
-
-/** A record header as read; the value is a view of the reader's bytes. Names may repeat. */
-export type RecordHeader = readonly [name: string, value: Buffer | null]
-
-/** What every record without headers has. */
-export const noHeaders: readonly RecordHeader[] = Object.freeze([])
+import { headerBytesMin, noHeaders, readHeaders, type RecordHeader } from './record-headers.ts'
 
 export interface RecordBatchReaderOptions {
   /** Most bytes that one compressed batch may become; default 256 MiB. */
@@ -44,9 +45,6 @@ export interface RecordBatchReaderOptions {
 
 /** A record has at least seven bytes: its length, and one for each part of its body. */
 const recordBytesMin = 7
-
-/** A header has at least two bytes: the lengths of an empty name and of a null value. */
-const headerBytesMin = 2
 
 /** Attributes, and four numbers of three bytes each. */
 const shortPrefixMax = 13
@@ -276,34 +274,34 @@ export class RecordBatchReader {
     const limit = this.#recordsEnd
     let at = this.#recordEnd
     if (this.#recordsLeft === 1 || at + shortPrefixMax > limit) return false
-    const length = readShort(bytes, at)
+    const length = readShortVarint(bytes, at)
     at += length & 3
     const end = at + (length >>> 3)
     if (length === 0 || (length & 4) !== 0 || end > limit) return false
     at += 1
-    const timestampDelta = readShort(bytes, at)
+    const timestampDelta = readShortVarint(bytes, at)
     at += timestampDelta & 3
-    const offsetDelta = readShort(bytes, at)
+    const offsetDelta = readShortVarint(bytes, at)
     at += offsetDelta & 3
-    const keyLength = readShort(bytes, at)
+    const keyLength = readShortVarint(bytes, at)
     if (timestampDelta === 0 || offsetDelta === 0 || keyLength === 0) return false
     const keyStart = at + (keyLength & 3)
-    const keyEnd = keyStart + decodeShort(keyLength)
+    const keyEnd = keyStart + decodeShortVarint(keyLength)
     at = keyEnd < keyStart ? keyStart : keyEnd
     if (keyEnd < keyStart - 1 || at + 3 > limit) return false
-    const valueLength = readShort(bytes, at)
+    const valueLength = readShortVarint(bytes, at)
     const valueStart = at + (valueLength & 3)
-    const valueEnd = valueStart + decodeShort(valueLength)
+    const valueEnd = valueStart + decodeShortVarint(valueLength)
     at = valueEnd < valueStart ? valueStart : valueEnd
     // One byte is left, and it says that there are no headers.
     if (valueLength === 0 || valueEnd < valueStart - 1 || at + 1 !== end || bytes[at] !== 0) {
       return false
     }
     this.#recordEnd = end
-    this.#offset = this.#baseOffset + decodeShort(offsetDelta)
+    this.#offset = this.#baseOffset + decodeShortVarint(offsetDelta)
     this.#timestamp =
       (this.#attributes & batchAttribute.logAppendTime) === 0
-        ? this.#baseTimestamp + decodeShort(timestampDelta)
+        ? this.#baseTimestamp + decodeShortVarint(timestampDelta)
         : this.#maxTimestamp
     this.#keyStart = keyStart
     this.#keyEnd = keyEnd
@@ -450,53 +448,17 @@ export class RecordBatchReader {
    */
   headers(): readonly RecordHeader[] {
     if (this.#headerCount === 0) return noHeaders
-    const bytes = this.#buffer
-    const end = this.#recordEnd
-    const headers: RecordHeader[] = []
-    let position = this.#headersStart
-    for (let i = 0; i < this.#headerCount; i += 1) {
-      const nameLength = readVarint(bytes, position, end)
-      const nameStart = varintEnd
-      const nameEnd = nameStart + nameLength
-      if (nameStart < 0 || nameLength < 0 || nameEnd > end) {
-        throw this.#corrupt('the name of a header does not fit')
-      }
-      const valueLength = readVarint(bytes, nameEnd, end)
-      const valueStart = varintEnd
-      const valueEnd = valueStart + valueLength
-      if (valueStart < 0 || valueLength < -1 || valueEnd > end) {
-        throw this.#corrupt('the value of a header does not fit')
-      }
-      const value = valueLength < 0 ? null : bytes.subarray(valueStart, valueEnd)
-      headers.push([bytes.toString('utf8', nameStart, nameEnd), value])
-      position = valueLength < 0 ? valueStart : valueEnd
-    }
-    if (position !== end) throw this.#corrupt('a record has extra bytes')
-    return headers
+    return readHeaders(this.#buffer, {
+      start: this.#headersStart,
+      end: this.#recordEnd,
+      count: this.#headerCount,
+      batchOffset: this.#baseOffset,
+    })
   }
 
   #corrupt(detail: string): StreamsError {
     return corrupt(this.#baseOffset, detail)
   }
-}
-
-/**
- * Reads a varint of at most three bytes as one number, (zigzag value * 4 + its length); 0 when it is
- * longer. Two results in one keep both in registers: the caller takes `& 3` and {@link decodeShort}. It
- * looks at up to three bytes and leaves it to the caller that they exist.
- */
-function readShort(bytes: Uint8Array, at: number): number {
-  const first = bytes[at] as number
-  if (first < 0x80) return (first << 2) | 1
-  const second = bytes[at + 1] as number
-  if (second < 0x80) return ((first & 0x7f) << 2) | (second << 9) | 2
-  const third = bytes[at + 2] as number
-  if (third < 0x80) return ((first & 0x7f) << 2) | ((second & 0x7f) << 9) | (third << 16) | 3
-  return 0
-}
-
-function decodeShort(short: number): number {
-  return (short >>> 3) ^ -((short >>> 2) & 1)
 }
 
 function corrupt(offset: number, detail: string): StreamsError {

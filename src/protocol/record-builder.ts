@@ -6,10 +6,8 @@ import { assert } from '../base/assert.ts'
 import { writeAscii } from '../base/text.ts'
 import {
   unsignedVarintSize,
-  varintSize,
   varlongSize,
   writeUnsignedVarint,
-  writeVarint,
   writeVarlong,
 } from '../base/varint.ts'
 import { compress, compressions, type Compression } from './compression.ts'
@@ -21,9 +19,7 @@ import {
   writeInt64,
   type TimestampType,
 } from './record-batch-layout.ts'
-
-/** Record headers to write. Names may repeat. */
-export type HeadersToWrite = readonly (readonly [name: string, value: Uint8Array | null])[]
+import { headersSize, writeHeaders, type HeadersToWrite } from './record-headers.ts'
 
 /** What is not known before a batch is sent. */
 export interface BuildOptions {
@@ -166,7 +162,7 @@ export class RecordBatchBuilder {
       (keyLength < 0 ? 0 : keyLength) +
       unsignedVarintSize(valueCode) +
       (valueLength < 0 ? 0 : valueLength) +
-      (headers === undefined ? 1 : headersSize(headers))
+      (headers === undefined || headers.length === 0 ? 1 : headersSize(headers))
     const bodyCode = bodyBytes << 1
     const end = this.#end + unsignedVarintSize(bodyCode) + bodyBytes
     if (end > this.#bytes.length) this.#grow(end)
@@ -192,7 +188,7 @@ export class RecordBatchBuilder {
       lengthCode(value === null ? -1 : value.length),
     )
     if (value !== null) position = copyBytes(bytes, position, value)
-    if (headers === undefined) {
+    if (headers === undefined || headers.length === 0) {
       bytes[position] = 0
       position += 1
     } else {
@@ -284,29 +280,6 @@ export function recordSizeMax(
 /** Zigzag of a length, where -1 stands for null. */
 function lengthCode(length: number): number {
   return length < 0 ? 1 : length << 1
-}
-
-function fieldSize(length: number): number {
-  return length < 0 ? 1 : varintSize(length) + length
-}
-
-function headersSize(headers: HeadersToWrite): number {
-  let size = varintSize(headers.length)
-  for (const [name, value] of headers) {
-    size += fieldSize(Buffer.byteLength(name)) + fieldSize(value === null ? -1 : value.length)
-  }
-  return size
-}
-
-function writeHeaders(bytes: Buffer, start: number, headers: HeadersToWrite): number {
-  let position = writeVarint(bytes, start, headers.length)
-  for (const [name, value] of headers) {
-    position = writeVarint(bytes, position, Buffer.byteLength(name))
-    position += bytes.write(name, position, 'utf8')
-    position = writeVarint(bytes, position, value === null ? -1 : value.length)
-    if (value !== null) position = copyBytes(bytes, position, value)
-  }
-  return position
 }
 
 function copyBytes(bytes: Buffer, start: number, source: Uint8Array): number {

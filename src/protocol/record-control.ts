@@ -25,6 +25,8 @@ export interface ControlBatch {
   readonly timestamp: number
   readonly coordinatorEpoch: number
   readonly baseOffset: number
+  /** Default -1: the broker sets it. */
+  readonly partitionLeaderEpoch?: number
 }
 
 /** A batch with one marker. */
@@ -37,6 +39,7 @@ export function buildControlBatch(batch: ControlBatch): Buffer {
   builder.append(key, value, batch.timestamp)
   return builder.build({
     baseOffset: batch.baseOffset,
+    partitionLeaderEpoch: batch.partitionLeaderEpoch,
     producerId: batch.producerId,
     producerEpoch: batch.producerEpoch,
     baseSequence: -1,

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { compareBytes, concatBytes, emptyBytes, equalBytes, prefixEnd, toHex } from './bytes.ts'
+
+const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values)
+
+test('bytes compare as unsigned, a prefix first', () => {
+  const sorted = [bytes(0x80), bytes(1, 2), bytes(0x7f), bytes(), bytes(1), bytes(0xff, 0)].sort(
+    compareBytes,
+  )
+  expect(sorted.map(toHex)).toEqual(['', '01', '0102', '7f', '80', 'ff00'])
+})
+
+test('bytes are equal when length and content are, short and long', () => {
+  for (const length of [0, 1, 31, 32, 33, 500]) {
+    const a = new Uint8Array(length).fill(7)
+    const b = Buffer.alloc(length, 7)
+    expect(equalBytes(a, b)).toBe(true)
+    expect(equalBytes(a, Buffer.alloc(length + 1, 7))).toBe(false)
+    if (length === 0) continue
+    b[length - 1] = 8
+    expect(equalBytes(a, b)).toBe(false)
+  }
+})
+
+test('parts are joined into a Buffer of its own', () => {
+  const part = bytes(1, 2)
+  const joined = concatBytes([part, emptyBytes, bytes(3)])
+  part[0] = 9
+  expect(toHex(joined)).toBe('010203')
+})
+
+test('the end of a prefix is the next key that does not have it', () => {
+  const end = (...values: number[]): string | undefined => {
+    const found = prefixEnd(bytes(...values))
+    return found && toHex(found)
+  }
+  expect(end(0x61)).toBe('62')
+  expect(end(0x61, 0x00)).toBe('6101')
+  expect(end(0x61, 0xff)).toBe('62')
+  expect(end(0x61, 0xff, 0xff)).toBe('62')
+  expect(end(0xff, 0x00, 0xff)).toBe('ff01')
+})
+
+test('a prefix that is empty or all 0xFF has no end', () => {
+  expect(prefixEnd(bytes())).toBeUndefined()
+  expect(prefixEnd(bytes(0xff))).toBeUndefined()
+  expect(prefixEnd(bytes(0xff, 0xff))).toBeUndefined()
+})
+
+test('the end of a prefix leaves the prefix as it was', () => {
+  const prefix = Buffer.from('ab')
+  prefixEnd(prefix)
+  expect(prefix.toString()).toBe('ab')
+})
+
+test('hexadecimal of a view shows the view alone', () => {
+  expect(toHex(Buffer.from([1, 0xab, 0xff]).subarray(1))).toBe('abff')
+})
