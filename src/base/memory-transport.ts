@@ -107,7 +107,7 @@ export class MemoryTransport implements Transport {
 
   /** Resets the connections to this address, or all of them. */
   cut(address?: string): void {
-    for (const connection of [...this.#open]) {
+    for (const connection of this.#open) {
       if (address === undefined || connection.address === address) {
         connection.destroy(new Error('connection reset'))
       }

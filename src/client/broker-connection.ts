@@ -37,6 +37,8 @@ export interface BrokerConnectionOptions {
   readonly requestTimeoutMs: number
   /** Default 128 MiB. */
   readonly responseBytesMax?: number | undefined
+  /** For tests of the wrap. Default 0. */
+  readonly firstCorrelationId?: number | undefined
   /** Runs between the negotiation of versions and the first request. */
   readonly authenticate?: ((connection: BrokerConnection) => Promise<void>) | undefined
   readonly signal?: AbortSignal | undefined
@@ -81,7 +83,7 @@ export class BrokerConnection {
   readonly #frames: FrameReader
   /** Version ranges of the broker, by API key. */
   #ranges: ReadonlyMap<number, readonly [number, number]> = new Map()
-  #correlationId = 0
+  #correlationId: number
   readonly #waiting: PendingRequest[] = []
   readonly #inFlight: PendingRequest[] = []
   #corked = false
@@ -97,6 +99,7 @@ export class BrokerConnection {
   private constructor(connection: Connection, options: BrokerConnectionOptions) {
     this.#options = options
     this.#connection = connection
+    this.#correlationId = options.firstCorrelationId ?? 0
     this.#frames = new FrameReader({
       peer: this.broker,
       frameBytesMax: options.responseBytesMax ?? responseBytesMaxDefault,
@@ -179,7 +182,7 @@ export class BrokerConnection {
     body: RequestBody<In>,
     options: SendOptions = {},
   ): Promise<Response> {
-    return this.#exchange(api, this.versionOf(api as AnyApi, options.versionMax), body, options)
+    return this.#exchange(api, this.versionOf(api, options.versionMax), body, options)
   }
 
   /** Ends at once; what waits rejects with the reason (default `CONNECTION_CLOSED`). Idempotent. */
@@ -234,7 +237,7 @@ export class BrokerConnection {
       const frame = this.#encode(api, version, body, { correlationId, bytesHint })
       this.#correlationId = (correlationId + 1) & correlationIdMask
       const pending: PendingRequest = {
-        api: api as Api<unknown, unknown, unknown, unknown>,
+        api,
         version,
         correlationId,
         frame,
@@ -246,7 +249,7 @@ export class BrokerConnection {
           timer.cancel()
           signal?.removeEventListener('abort', onAbort)
           if (error === undefined) resolve(response as Response)
-          else reject(error as Error)
+          else reject(error)
         },
       }
       const giveUp = (error: StreamsError): void => {
@@ -278,7 +281,7 @@ export class BrokerConnection {
     const writer = new Writer(bytesHint)
     writer.int32(0)
     const header = { correlationId, clientId: this.#options.clientId }
-    encodeRequestHeader(api as AnyApi, version, header, writer)
+    encodeRequestHeader(api, version, header, writer)
     encodeRequest(api, version, value, writer)
     writer.patchInt32(0, writer.position - 4)
     return writer.finish()

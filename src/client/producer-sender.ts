@@ -292,7 +292,7 @@ export class ProducerSender {
       this.#askForProducerId()
         .catch((error: unknown) => {
           if (this.#life.signal.aborted) return
-          for (const partition of [...this.#pending]) this.#fail(partition, messageOf(error), error)
+          for (const partition of this.#pending) this.#fail(partition, messageOf(error), error)
         })
         .finally(() => {
           this.#isInitializing = false
