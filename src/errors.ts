@@ -231,13 +231,10 @@ const errorTable = {
     'retriable',
     () => 'Streams has not been started, retry after start().',
   ),
-  STREAMS_REBALANCING: row(
-    503,
-    'retriable',
-    (c) =>
-      c['store'] === undefined
-        ? 'The instance is rebalancing, retry in a moment.'
-        : `Cannot read the store ${text(c['store'])} while the instance is rebalancing.`,
+  STREAMS_REBALANCING: row(503, 'retriable', (c) =>
+    c['store'] === undefined
+      ? 'The instance is rebalancing, retry in a moment.'
+      : `Cannot read the store ${text(c['store'])} while the instance is rebalancing.`,
   ),
   STREAMS_STOPPED: row(
     503,
@@ -287,7 +284,7 @@ const errorTable = {
   METHOD_NOT_ALLOWED: row(
     405,
     'final',
-    (c) => `${text(c['path'])} is read with GET, not ${text(c['method'])}.`,
+    (c) => `The route ${text(c['path'])} is read with GET, not ${text(c['method'])}.`,
   ),
   REQUEST_MALFORMED: row(400, 'final', (c) => `The HTTP request is malformed${detail(c)}.`),
   INTERNAL_ERROR: row(
