@@ -10,6 +10,20 @@ test('bytes compare as unsigned, a prefix first', () => {
   expect(sorted.map(toHex)).toEqual(['', '01', '0102', '7f', '80', 'ff00'])
 })
 
+test('long bytes compare by their first difference, wherever it is, and then by length', () => {
+  const long = Buffer.alloc(100, 0x80)
+  for (const position of [0, 31, 32, 33, 99]) {
+    const greater = Buffer.from(long)
+    greater[position] = 0x81
+    expect(Math.sign(compareBytes(long, greater))).toBe(-1)
+    expect(Math.sign(compareBytes(greater, long.subarray(0, 99)))).toBe(1)
+  }
+  expect(compareBytes(long, Buffer.from(long))).toBe(0)
+  for (const length of [0, 31, 32, 33, 99]) {
+    expect(Math.sign(compareBytes(long.subarray(0, length), long))).toBe(-1)
+  }
+})
+
 test('bytes are equal when length and content are, short and long', () => {
   for (const length of [0, 1, 31, 32, 33, 500]) {
     const a = new Uint8Array(length).fill(7)

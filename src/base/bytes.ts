@@ -3,7 +3,7 @@
 /** No bytes. One shared value: an empty Buffer has nothing to change. */
 export const emptyBytes: Buffer = Buffer.alloc(0)
 
-/** Up to this length a loop is cheaper than the call into native code (measured on Node 20 and 24). */
+/** Up to this many bytes a loop is cheaper than the call into native code (measured on Node 20 and 24). */
 const loopBytesMax = 32
 
 /**
@@ -11,7 +11,14 @@ const loopBytesMax = 32
  * stores. Negative, zero or positive, as `Array.sort` wants it.
  */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
-  return Buffer.compare(a, b)
+  const length = Math.min(a.length, b.length)
+  // Most pairs differ within their first bytes, and are then decided without the call.
+  const looped = Math.min(length, loopBytesMax)
+  for (let i = 0; i < looped; i += 1) {
+    const difference = (a[i] as number) - (b[i] as number)
+    if (difference !== 0) return difference
+  }
+  return looped === length ? a.length - b.length : Buffer.compare(a, b)
 }
 
 /** True when both have the same length and the same bytes. */
