@@ -287,6 +287,11 @@ const errorTable = {
     (c) => `The route ${text(c['path'])} is read with GET, not ${text(c['method'])}.`,
   ),
   REQUEST_MALFORMED: row(400, 'final', (c) => `The HTTP request is malformed${detail(c)}.`),
+  EVENT_LOOP_STUCK: row(
+    503,
+    'retriable',
+    (c) => `The event loop of the instance was blocked for ${text(c['delayMs'])} ms.`,
+  ),
   INTERNAL_ERROR: row(
     500,
     'final',
