@@ -1,0 +1,126 @@
+/**
+ * The hop: one instance asks another over the same routes. Its mark says that the question has been
+ * forwarded already, so that it is answered or refused where it arrives. Keys, bounds and values
+ * travel as bytes in base64; the instance that was asked first gives them their form.
+ */
+import { StreamsError, errorCodes, type ErrorCode } from '../errors.ts'
+import type { Endpoint } from '../group/membership.ts'
+import { encodeCursor } from '../query/page.ts'
+import type { QueryTarget, StoreRow } from '../query/query-target.ts'
+import type {
+  CountAnswer,
+  CountRequest,
+  GetAnswer,
+  GetRequest,
+  PageAnswer,
+  PageRequest,
+  QueryMeta,
+} from '../query/request.ts'
+import { endpointName, type QueryPeers } from '../query/router.ts'
+import type { AnyStore } from '../store/descriptor.ts'
+
+/** Name of the header that marks a hop; its value is the depth. */
+export const hopHeader = 'millpond-hop'
+
+/** The only depth there is. */
+export const hopDepth = '1'
+
+/** What a peer answered over HTTP. */
+export interface HopResponse {
+  readonly status: number
+  readonly body: unknown
+}
+
+/** Sends one GET to a peer; rejects with `PEER_UNREACHABLE`, `QUERY_TIMEOUT` or `ABORTED`. */
+export type HopSender = (
+  peer: Endpoint,
+  path: string,
+  signal: AbortSignal | undefined,
+) => Promise<HopResponse>
+
+interface HopRow {
+  readonly key: string
+  readonly value: string
+  readonly timestamp?: number
+}
+
+/** Questions to other instances. */
+export class HopPeers implements QueryPeers {
+  readonly #target: () => QueryTarget
+  readonly #send: HopSender
+
+  constructor(target: () => QueryTarget, send: HopSender) {
+    this.#target = target
+    this.#send = send
+  }
+
+  async get(peer: Endpoint, request: GetRequest): Promise<GetAnswer> {
+    const { store, keyBytes, signal } = request
+    const path = `${storePath(store)}/keys/${keyBytes.toString('base64url')}?keyFormat=base64`
+    const { status, body } = await this.#send(peer, path, signal)
+    const problem = status === 200 ? undefined : problemFrom(peer, status, body)
+    if (problem !== undefined && problem.code !== 'KEY_NOT_FOUND') throw problem
+    const { meta, ...row } = body as HopRow & { meta: QueryMeta }
+    if (problem !== undefined) return { kind: 'get', found: undefined, meta }
+    return { kind: 'get', found: this.#row(store, row), meta }
+  }
+
+  async page(
+    peer: Endpoint,
+    partitions: readonly number[],
+    request: PageRequest,
+  ): Promise<PageAnswer> {
+    const { store, bounds, after, limit, signal } = request
+    const query = new URLSearchParams({
+      keyFormat: 'base64',
+      limit: String(limit),
+      partitions: partitions.join(','),
+    })
+    if (bounds.reverse === true) query.set('reverse', 'true')
+    for (const name of ['from', 'to', 'prefix'] as const) {
+      const bytes = bounds[name]
+      if (bytes !== undefined) query.set(name, bytes.toString('base64url'))
+    }
+    if (after !== undefined) query.set('cursor', encodeCursor(after, bounds.reverse ?? false))
+    const path = `${storePath(store)}/keys?${query.toString()}`
+    const { status, body } = await this.#send(peer, path, signal)
+    if (status !== 200) throw problemFrom(peer, status, body)
+    const page = body as { rows: HopRow[]; cursor: string | null; meta: QueryMeta }
+    const rows = page.rows.map((row) => this.#row(store, row))
+    return { kind: 'page', rows, more: page.cursor !== null, meta: page.meta }
+  }
+
+  async count(
+    peer: Endpoint,
+    partitions: readonly number[],
+    { store, signal }: CountRequest,
+  ): Promise<CountAnswer> {
+    const path = `${storePath(store)}/count?partitions=${partitions.join(',')}`
+    const { status, body } = await this.#send(peer, path, signal)
+    if (status !== 200) throw problemFrom(peer, status, body)
+    const { approximate, meta } = body as { approximate: number; meta: QueryMeta }
+    return { kind: 'count', approximate, meta }
+  }
+
+  #row(store: string, row: HopRow): StoreRow {
+    const descriptor = this.#target().descriptor(store) as AnyStore
+    const keyBytes = Buffer.from(row.key, 'base64')
+    const key: unknown = descriptor.key.deserialize(keyBytes)
+    const value: unknown = descriptor.value.deserialize(Buffer.from(row.value, 'base64'))
+    return { keyBytes, key, value, timestamp: row.timestamp }
+  }
+}
+
+function storePath(store: string): string {
+  return `/v1/stores/${encodeURIComponent(store)}`
+}
+
+/** The peer's problem as the error that it was there; anything else did not come from an instance. */
+function problemFrom(peer: Endpoint, status: number, body: unknown): StreamsError {
+  const { code, context } = (body ?? {}) as { code?: unknown; context?: unknown }
+  if (errorCodes.includes(code as ErrorCode)) {
+    return new StreamsError(code as ErrorCode, (context ?? {}) as Record<string, unknown>)
+  }
+  const detail = `it answered ${status} without a problem document`
+  return new StreamsError('PEER_UNREACHABLE', { peer: endpointName(peer), detail })
+}
