@@ -212,6 +212,11 @@ export class PartitionLog {
     return { leaderEpoch: this.#epochs[next - 1]?.epoch ?? epoch, endOffset }
   }
 
+  /** The leader epoch in which the record at this offset was, or will be, appended. */
+  epochOf(offset: number): number {
+    return this.#epochs.findLast((start) => start.startOffset <= offset)?.epoch ?? this.leaderEpoch
+  }
+
   /**
    * Makes everything before the offset unreadable, and deletes the segments that hold nothing else.
    *

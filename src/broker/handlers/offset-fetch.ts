@@ -1,0 +1,57 @@
+import { errorCode } from '../../protocol/error-codes.ts'
+import type { offsetFetch } from '../../protocol/messages/9-offset-fetch.ts'
+import type { RequestOf, ResponseInputOf } from '../../protocol/schema.ts'
+import type { OffsetStore } from '../offset-store.ts'
+import type { RequestContext } from '../request-context.ts'
+
+type Request = RequestOf<typeof offsetFetch>
+type Response = ResponseInputOf<typeof offsetFetch>
+type RequestedTopics = Request['topics']
+type GroupResponse = NonNullable<Response['groups']>[number]
+
+/** The first version that asks for many groups at once. */
+const batchedVersion = 8
+
+/** Tells what groups have committed; an offset of -1 where they have not. */
+export function handleOffsetFetch(request: Request, context: RequestContext): Response {
+  const { offsets } = context.broker.groups
+  if (context.apiVersion < batchedVersion)
+    return { topics: describe(offsets, request.groupId, request.topics) }
+  return {
+    groups: request.groups.map(({ groupId, topics }) => ({
+      groupId,
+      topics: describe(offsets, groupId, topics),
+      errorCode: errorCode.NONE,
+    })),
+  }
+}
+
+function describe(
+  offsets: OffsetStore,
+  groupId: string,
+  topics: RequestedTopics,
+): GroupResponse['topics'] {
+  return (topics ?? committedTopics(offsets, groupId)).map(({ name, partitionIndexes }) => ({
+    name,
+    partitions: partitionIndexes.map((partitionIndex) => {
+      const committed = offsets.get(groupId, { topic: name, partition: partitionIndex })
+      return {
+        partitionIndex,
+        committedOffset: committed?.offset ?? -1,
+        committedLeaderEpoch: committed?.leaderEpoch ?? -1,
+        metadata: committed?.metadata ?? '',
+        errorCode: errorCode.NONE,
+      }
+    }),
+  }))
+}
+
+function committedTopics(offsets: OffsetStore, groupId: string): NonNullable<RequestedTopics> {
+  const byTopic = new Map<string, number[]>()
+  for (const { topic, partition } of offsets.keys(groupId)) {
+    const partitions = byTopic.get(topic)
+    if (partitions === undefined) byTopic.set(topic, [partition])
+    else partitions.push(partition)
+  }
+  return [...byTopic].map(([name, partitionIndexes]) => ({ name, partitionIndexes }))
+}

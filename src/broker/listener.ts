@@ -1,0 +1,86 @@
+import type { Log } from '../base/log.ts'
+import type { Connection, Listener as PortListener, Transport } from '../base/transport.ts'
+import { ClientConnection } from './client-connection.ts'
+import type { BrokerParts } from './request-context.ts'
+
+/** Kafka's `socket.request.max.bytes`. */
+export const requestBytesMaxDefault = 100 * 1024 * 1024
+
+const connectionsMax = 10_000
+
+export interface BrokerListenerOptions {
+  readonly transport: Transport
+  readonly log: Log
+  readonly host: string
+  readonly port: number
+  readonly requestBytesMax: number
+  readonly broker: BrokerParts
+}
+
+/** Accepts clients. */
+export class BrokerListener implements AsyncDisposable {
+  readonly #options: BrokerListenerOptions
+  readonly #listener: PortListener
+  readonly #clients: Set<ClientConnection>
+
+  private constructor(
+    options: BrokerListenerOptions,
+    listener: PortListener,
+    clients: Set<ClientConnection>,
+  ) {
+    this.#options = options
+    this.#listener = listener
+    this.#clients = clients
+  }
+
+  /** Rejects with `ADDRESS_IN_USE`, or `CONFIG_INVALID` for a host that is not ours. */
+  static async open(options: BrokerListenerOptions): Promise<BrokerListener> {
+    const clients = new Set<ClientConnection>()
+    const { transport, host, port } = options
+    const onConnection = (connection: Connection): void => accept(connection, clients, options)
+    const listener = await transport.listen({ host, port, onConnection })
+    return new BrokerListener(options, listener, clients)
+  }
+
+  get port(): number {
+    return this.#listener.port
+  }
+
+  get connectionCount(): number {
+    return this.#clients.size
+  }
+
+  /** Takes no more clients and ends those that are there; resolves when their requests are done. */
+  async close(): Promise<void> {
+    this.#options.log.debug('the listener closes', { port: this.port, clients: this.#clients.size })
+    const ended = Promise.all([...this.#clients].map((client) => client.close()))
+    await this.#listener.close()
+    await ended
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}
+
+function accept(
+  connection: Connection,
+  clients: Set<ClientConnection>,
+  { log, broker, requestBytesMax }: BrokerListenerOptions,
+): void {
+  if (clients.size >= connectionsMax) {
+    log.warn('refused a connection: there are too many', { peer: connection.peer, connectionsMax })
+    connection.destroy()
+    return
+  }
+  const onClose = (): void => {
+    clients.delete(client)
+  }
+  const client = new ClientConnection(connection, {
+    broker,
+    requestBytesMax,
+    log,
+    onClose,
+  })
+  clients.add(client)
+}
