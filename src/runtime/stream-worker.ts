@@ -326,10 +326,12 @@ export class StreamWorker implements MembershipHandlers {
     }
   }
 
-  async #revoke(ids: readonly TaskId[]): Promise<void> {
+  async #revoke(revoked: readonly TaskId[]): Promise<void> {
     const { listener, ports } = this.#options
     const { manager } = this.#tasks
     listener.onStatus('rebalancing')
+    // Those that `stop` kept from being opened are not there.
+    const ids = revoked.filter((id) => manager.tasks.has(id))
     const running = ids.filter((id) => manager.tasks.get(id)?.state === 'running')
     this.#tasks.detach(ids)
     const isClean = await this.#commitRevoked(running)
