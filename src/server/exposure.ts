@@ -37,6 +37,11 @@ export class Exposure {
   /** Throws `STORE_UNKNOWN` or `OPERATION_NOT_ALLOWED`. */
   assertAllowed(store: string, operation: StoreOperation): void {
     this.assertExposed(store)
+    this.assertGranted(store, operation)
+  }
+
+  /** Throws `OPERATION_NOT_ALLOWED`: to a caller in this process, who may know which stores there are. */
+  assertGranted(store: string, operation: StoreOperation): void {
     if (this.#operations.get(store)?.has(operation) === true) return
     throw new StreamsError('OPERATION_NOT_ALLOWED', { store, operation })
   }

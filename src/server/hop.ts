@@ -31,12 +31,11 @@ export interface HopResponse {
   readonly body: unknown
 }
 
-/** Sends one GET to a peer; rejects with `PEER_UNREACHABLE`, `QUERY_TIMEOUT` or `ABORTED`. */
-export type HopSender = (
-  peer: Endpoint,
-  path: string,
-  signal: AbortSignal | undefined,
-) => Promise<HopResponse>
+/** Carries hops. */
+export interface HopSender {
+  /** Sends one GET; rejects with `PEER_UNREACHABLE`, `QUERY_TIMEOUT` or `ABORTED`. */
+  send(peer: Endpoint, path: string, signal: AbortSignal | undefined): Promise<HopResponse>
+}
 
 interface HopRow {
   readonly key: string
@@ -46,18 +45,18 @@ interface HopRow {
 
 /** Questions to other instances. */
 export class HopPeers implements QueryPeers {
-  readonly #target: () => QueryTarget
-  readonly #send: HopSender
+  readonly #target: QueryTarget
+  readonly #sender: HopSender
 
-  constructor(target: () => QueryTarget, send: HopSender) {
+  constructor(target: QueryTarget, sender: HopSender) {
     this.#target = target
-    this.#send = send
+    this.#sender = sender
   }
 
   async get(peer: Endpoint, request: GetRequest): Promise<GetAnswer> {
     const { store, keyBytes, signal } = request
     const path = `${storePath(store)}/keys/${keyBytes.toString('base64url')}?keyFormat=base64`
-    const { status, body } = await this.#send(peer, path, signal)
+    const { status, body } = await this.#sender.send(peer, path, signal)
     const problem = status === 200 ? undefined : problemFrom(peer, status, body)
     if (problem !== undefined && problem.code !== 'KEY_NOT_FOUND') throw problem
     const { meta, ...row } = body as HopRow & { meta: QueryMeta }
@@ -83,7 +82,7 @@ export class HopPeers implements QueryPeers {
     }
     if (after !== undefined) query.set('cursor', encodeCursor(after, bounds.reverse ?? false))
     const path = `${storePath(store)}/keys?${query.toString()}`
-    const { status, body } = await this.#send(peer, path, signal)
+    const { status, body } = await this.#sender.send(peer, path, signal)
     if (status !== 200) throw problemFrom(peer, status, body)
     const page = body as { rows: HopRow[]; cursor: string | null; meta: QueryMeta }
     const rows = page.rows.map((row) => this.#row(store, row))
@@ -96,14 +95,14 @@ export class HopPeers implements QueryPeers {
     { store, signal }: CountRequest,
   ): Promise<CountAnswer> {
     const path = `${storePath(store)}/count?partitions=${partitions.join(',')}`
-    const { status, body } = await this.#send(peer, path, signal)
+    const { status, body } = await this.#sender.send(peer, path, signal)
     if (status !== 200) throw problemFrom(peer, status, body)
     const { approximate, meta } = body as { approximate: number; meta: QueryMeta }
     return { kind: 'count', approximate, meta }
   }
 
   #row(store: string, row: HopRow): StoreRow {
-    const descriptor = this.#target().descriptor(store) as AnyStore
+    const descriptor = this.#target.descriptor(store) as AnyStore
     const keyBytes = Buffer.from(row.key, 'base64')
     const key: unknown = descriptor.key.deserialize(keyBytes)
     const value: unknown = descriptor.value.deserialize(Buffer.from(row.value, 'base64'))

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { StreamsError, messageOf } from '../errors.ts'
 import type { Endpoint } from '../group/membership.ts'
 import { endpointName } from '../query/router.ts'
-import { hopDepth, hopHeader, type HopResponse } from './hop.ts'
+import { hopDepth, hopHeader, type HopResponse, type HopSender } from './hop.ts'
 import { isLoopback } from './loopback.ts'
 
 /** Connections to one peer at a time; more questions wait for one. */
@@ -12,7 +12,7 @@ const connectionsPerPeer = 16
 /** Milliseconds until a connection attempt counts as failed: peers are near. */
 const connectTimeoutMs = 1000
 
-/** Milliseconds that an unused connection is kept; below Node's 5 s, so that the peer is not first. */
+/** Milliseconds that an unused connection is kept: less than a server keeps it, so that we are first. */
 const idleTimeoutMs = 4000
 
 /** Bytes of an answer; a page has a few megabytes at most. */
@@ -30,7 +30,7 @@ export interface PeerPoolsOptions {
 }
 
 /** Kept connections to other instances. */
-export class PeerPools implements AsyncDisposable {
+export class PeerPools implements HopSender, AsyncDisposable {
   readonly #options: PeerPoolsOptions
   /** By origin, the one used last at the end. */
   readonly #pools = new Map<string, Pool>()
@@ -40,8 +40,7 @@ export class PeerPools implements AsyncDisposable {
     this.#options = options
   }
 
-  /** Sends one GET; see HopSender. */
-  async send(peer: Endpoint, path: string, signal?: AbortSignal): Promise<HopResponse> {
+  async send(peer: Endpoint, path: string, signal: AbortSignal | undefined): Promise<HopResponse> {
     const { clock, timeoutMs, allowRemote } = this.#options
     const name = endpointName(peer)
     if (!allowRemote && !isLoopback(peer.host)) {
