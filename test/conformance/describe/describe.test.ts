@@ -1,8 +1,7 @@
 /**
- * `cases.json` was written by Kafka Streams 4.4.0: each program below was written with Java's
- * StreamsBuilder (the last one with its Topology), and its `describe()` text and the names and
- * configs of its internal topics (application id `app`) were printed. The Java program lies in
- * conformance/java/DescribeVectors.java.
+ * `cases.json` was written by conformance/java/DescribeVectors.java with Kafka Streams 4.4.0: it
+ * writes the programs of programs.ts with Java's StreamsBuilder (the last one with its Topology), and
+ * prints `describe()` and the names and configs of the internal topics for the application id `app`.
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
