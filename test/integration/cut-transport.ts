@@ -6,7 +6,7 @@ export class CutTransport implements Transport {
   readonly #connections = new Set<Connection>()
   #isCut = false
 
-  readonly listen = systemTransport.listen
+  readonly listen: Transport['listen'] = (options) => systemTransport.listen(options)
 
   readonly connect: Transport['connect'] = async (options) => {
     const broker = `${options.host}:${options.port}`

@@ -10,7 +10,8 @@ export async function until<T>(
   signal?: AbortSignal,
 ): Promise<NonNullable<T>> {
   let reason: unknown = 'the condition was false'
-  while (!signal?.aborted) {
+  for (;;) {
+    if (signal?.aborted) throw new Error('waited in vain', { cause: reason })
     try {
       const value = await condition()
       if (value) return value
@@ -21,5 +22,4 @@ export async function until<T>(
       setTimeout(resolve, pollMs)
     })
   }
-  throw new Error('waited in vain', { cause: reason })
 }
