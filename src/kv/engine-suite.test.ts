@@ -615,6 +615,8 @@ class World {
       ...this.#iterators.map(observeRest),
     ]
     this.#release()
+    // What is open may be counted already.
+    this.#transaction?.transaction.discard()
     const before = [
       { got: this.engine.metrics().openIterators, expected: 0 },
       { got: this.engine.tableNames(), expected: [...this.#tables.keys()].sort() },

@@ -40,7 +40,7 @@ export interface KvTable extends KvReader {
   put(key: Buffer, value: Buffer): void
   /** A batch of one. */
   delete(key: Buffer): void
-  /** Exact in memory; in a persistent engine what it counts cheaply. */
+  /** Exact in memory; in a persistent engine what it counts cheaply, an open transaction included. */
   approximateEntryCount(): number
 }
 
