@@ -134,9 +134,10 @@ export class MemoryTransport implements Transport {
     this.#later(connection.address, run)
   }
 
-  /** Of the connections: this end is no more. */
-  forget(connection: MemoryConnection): void {
+  /** Of the connections: this end is no more, which it learns whatever the network does. */
+  closed(connection: MemoryConnection, tell: () => void): void {
     this.#open.delete(connection)
+    this.#clock.setImmediate(tell)
   }
 
   #later(address: string, run: () => void): void {
@@ -224,8 +225,7 @@ class MemoryConnection implements Connection {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#queuedBytes = 0
-    this.#network.forget(this)
-    this.#network.carry(this, () => this.onClose(reason))
+    this.#network.closed(this, () => this.onClose(reason))
   }
 
   #send(bytes: Buffer): void {

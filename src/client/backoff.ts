@@ -19,11 +19,11 @@ export class Backoff {
     this.#random = options.random
   }
 
-  /** The next wait in milliseconds, between 80 % and 120 % of its nominal length. */
+  /** The next wait in whole milliseconds, between 80 % and 120 % of its nominal length. */
   next(): number {
     const nominal = Math.min(this.#maxMs, this.#baseMs * 2 ** this.#waits)
     if (this.#waits < doublingsMax) this.#waits += 1
-    return nominal * (1 - jitter + 2 * jitter * this.#random.next())
+    return Math.round(nominal * (1 - jitter + 2 * jitter * this.#random.next()))
   }
 
   /** The next wait is the first again. */

@@ -6,7 +6,6 @@ import { apiVersions } from '../protocol/messages/18-api-versions.ts'
 import { fetch } from '../protocol/messages/1-fetch.ts'
 import { heartbeat } from '../protocol/messages/12-heartbeat.ts'
 import { metadata } from '../protocol/messages/3-metadata.ts'
-import type { AnyApi } from '../protocol/schema.ts'
 import {
   responseFrame,
   ScriptedBroker,
@@ -41,7 +40,7 @@ async function setUp(
 
 describe('negotiation', () => {
   test('the highest version that both sides know is spoken', async () => {
-    const { broker, open } = await setUp({}, { versions: [[heartbeat as AnyApi, 1, 2]] })
+    const { broker, open } = await setUp({}, { versions: [[heartbeat, 1, 2]] })
     const connection = await open()
     await connection.request(heartbeat, beat)
     expect(broker.requests.map(({ api, version }) => `${api} v${version}`)).toEqual([
@@ -53,15 +52,15 @@ describe('negotiation', () => {
   })
 
   test('a broker that refuses the version of ApiVersions is asked again with one it has', async () => {
-    const { broker, open } = await setUp({}, { versions: [[apiVersions as AnyApi, 0, 2]] })
+    const { broker, open } = await setUp({}, { versions: [[apiVersions, 0, 2]] })
     const connection = await open()
     expect(broker.requests.map(({ version }) => version)).toEqual([4, 2])
-    expect(connection.versionOf(heartbeat as AnyApi)).toBe(4)
+    expect(connection.versionOf(heartbeat)).toBe(4)
     await connection.close()
   })
 
   test('an API without a common version is a clear error', async () => {
-    const { open } = await setUp({}, { versions: [[heartbeat as AnyApi, 9, 10]] })
+    const { open } = await setUp({}, { versions: [[heartbeat, 9, 10]] })
     const connection = await open()
     await expect(connection.request(heartbeat, beat)).rejects.toMatchObject({
       code: 'PROTOCOL_UNSUPPORTED_VERSION',
@@ -200,7 +199,7 @@ describe('requests', () => {
   })
 
   test('the value for the version that is spoken can be made when it is known', async () => {
-    const { broker, open } = await setUp({}, { versions: [[metadata as AnyApi, 3, 3]] })
+    const { broker, open } = await setUp({}, { versions: [[metadata, 3, 3]] })
     broker.on(metadata, () => ({ brokers: [], topics: [] }))
     const connection = await open()
     const versions: number[] = []
@@ -282,7 +281,7 @@ describe('a request that is not answered in time', () => {
   test('is not hung while its answer is arriving', async () => {
     const { clock, broker, open } = await setUp()
     broker.on(heartbeat, ({ connection: server, correlationId }) => {
-      const frame = responseFrame(heartbeat as AnyApi, 4, correlationId, { errorCode: 0 })
+      const frame = responseFrame(heartbeat, 4, correlationId, { errorCode: 0 })
       server.write(frame.subarray(0, 5))
       clock.setTimer(25_000, () => server.write(frame.subarray(5, 8)))
       clock.setTimer(40_000, () => server.write(frame.subarray(8)))
@@ -363,7 +362,7 @@ describe('a connection that ends', () => {
   test('in the middle of a response fails what waits', async () => {
     const { broker, open } = await setUp()
     broker.on(heartbeat, ({ connection: server, correlationId }) => {
-      const frame = responseFrame(heartbeat as AnyApi, 4, correlationId, { errorCode: 0 })
+      const frame = responseFrame(heartbeat, 4, correlationId, { errorCode: 0 })
       server.write(frame.subarray(0, 7))
       server.end()
       return 'skip'
@@ -390,7 +389,7 @@ describe('a connection that ends', () => {
   test('is closed by a response to a request that nobody made', async () => {
     const { broker, open } = await setUp()
     broker.on(heartbeat, ({ connection: server }) => {
-      server.write(responseFrame(heartbeat as AnyApi, 4, 4711, { errorCode: 0 }))
+      server.write(responseFrame(heartbeat, 4, 4711, { errorCode: 0 }))
       return 'skip'
     })
     const connection = await open()

@@ -109,10 +109,14 @@ export class FetchDispatcher {
       }
       const leader = this.#client.leaderOf(partition.topic, partition.partition)
       if (leader === undefined) {
-        needsLeader = true
-        partition.postpone(now)
-        retryAt = Math.min(retryAt, partition.retryAt)
+        // The first time we only ask who leads it; when nobody knows, again after a wait.
+        if (this.#isRefreshing) continue
+        if (partition.isLeaderless) partition.postpone(now)
+        if (partition.isLeaderless) retryAt = Math.min(retryAt, partition.retryAt)
+        else needsLeader = true
+        partition.isLeaderless = !partition.isLeaderless
       } else {
+        partition.isLeaderless = false
         const due = dueByNode.get(leader.node.nodeId)
         if (due === undefined) dueByNode.set(leader.node.nodeId, [partition])
         else due.push(partition)
@@ -137,7 +141,7 @@ export class FetchDispatcher {
     this.#retryTimer?.cancel()
     this.#retryTimer = undefined
     if (ms === Infinity) return
-    this.#retryTimer = this.#client.clock.setTimer(ms, () => this.schedule())
+    this.#retryTimer = this.#client.clock.setTimer(Math.ceil(ms), () => this.schedule())
   }
 
   #ask(node: number, due: FetchPartition[]): void {
@@ -246,7 +250,7 @@ export class FetchDispatcher {
   /** Something should be there, but a whole response brought nothing: not again at once. */
   #postponeUnfulfilled(asked: AskedPartition[]): void {
     for (const { partition, generation } of asked) {
-      const isSame = partition.generation === generation
+      const isSame = partition.generation === generation && partition.wanted === undefined
       if (isSame && !partition.isCaughtUp && !partition.isStopped) this.#postpone(partition)
     }
   }

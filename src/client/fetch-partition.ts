@@ -34,6 +34,8 @@ export class FetchPartition {
   /** True while a request that asks for this generation is under way. */
   isAsked = false
   isPaused = false
+  /** True when no leader was known and the cluster was asked for one. */
+  isLeaderless = false
   isStopped = false
   /** Nothing is asked before this time of the monotonic clock. */
   retryAt = 0

@@ -19,6 +19,8 @@ export class ProducerPartition {
   /** Set: no more records are taken. */
   failure: StreamsError | undefined
   nextOffset: number | undefined
+  /** True when no leader was known and the cluster was asked for one. */
+  isLeaderless = false
   /** Nothing is sent before this time of the monotonic clock. */
   retryAt = 0
   /** Why the last try failed, for the final error. */

@@ -105,16 +105,15 @@ export class ProducerSender {
       }
       const leader = this.#client.leaderOf(partition.topic, partition.partition)
       if (leader === undefined) {
-        needsLeader = true
-        const { topic, partition: number } = partition
-        const subject = `${topic}-${number}`
-        partition.postpone(
-          now,
-          kafkaFailure('Metadata', errorCode.LEADER_NOT_AVAILABLE, { subject }),
-        )
-        retryAt = Math.min(retryAt, partition.retryAt)
+        // The first time we only ask who leads it; when nobody knows, again after a wait.
+        if (this.#isRefreshing) continue
+        if (partition.isLeaderless) partition.postpone(now, leaderMissing(partition))
+        if (partition.isLeaderless) retryAt = Math.min(retryAt, partition.retryAt)
+        else needsLeader = true
+        partition.isLeaderless = !partition.isLeaderless
         continue
       }
+      partition.isLeaderless = false
       const { nodeId } = leader.node
       const ofNode = byNode.get(nodeId)
       if (ofNode === undefined) byNode.set(nodeId, [partition])
@@ -144,7 +143,7 @@ export class ProducerSender {
     this.#retryTimer?.cancel()
     this.#retryTimer = undefined
     if (ms === Infinity) return
-    this.#retryTimer = this.#client.clock.setTimer(ms, () => this.#schedule())
+    this.#retryTimer = this.#client.clock.setTimer(Math.ceil(ms), () => this.#schedule())
   }
 
   #sendTo(node: number, partitions: ProducerPartition[], now: number): void {
@@ -343,6 +342,11 @@ export class ProducerSender {
     })
     this.#running.add(run)
   }
+}
+
+function leaderMissing({ topic, partition }: ProducerPartition): StreamsError {
+  const subject = `${topic}-${partition}`
+  return kafkaFailure('Metadata', errorCode.LEADER_NOT_AVAILABLE, { subject })
 }
 
 function isTooLarge(code: number): boolean {

@@ -119,7 +119,7 @@ export class ScriptedBroker {
     if (!isKnown && api.key === apiVersions.key) {
       const body = { errorCode: 35, apiKeys: this.versionRows() }
       this.requests.push({ api: api.name, version, correlationId, clientId, body: {}, connection })
-      connection.write(responseFrame(apiVersions as unknown as AnyApi, 0, correlationId, body))
+      connection.write(responseFrame(apiVersions, 0, correlationId, body))
       return true
     }
     const body = decodeRequest(api, version, reader)
