@@ -222,6 +222,7 @@ export class Broker implements AsyncDisposable {
   async #close(): Promise<void> {
     const running = this.#running
     if (running === undefined) return
+    this.#running = undefined
     try {
       // Whoever waits in a group is answered first: the connections then have nothing under way.
       running.groups.close()
