@@ -11,6 +11,11 @@ export interface Serde<T> {
   serialize(value: T): Uint8Array
   deserialize(bytes: Uint8Array): T
   /**
+   * The same as `deserialize(bytes.subarray(start, end))`, for serdes that need no view in between:
+   * making one costs as much as reading a short text.
+   */
+  readonly deserializeSlice?: (bytes: Buffer, start: number, end: number) => T
+  /**
    * How a key stands in a URL: `string` serdes as it is, numbers in decimal, JSON as JSON. Absent:
    * only base64 of the bytes.
    */

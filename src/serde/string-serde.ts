@@ -4,6 +4,7 @@
  * writes them: a surrogate without its partner becomes a question mark, and a surrogate that was
  * encoded as three bytes is read as one replacement character.
  */
+import { readText } from '../base/text.ts'
 import { serializeError, shown } from './serde-error.ts'
 import type { Serde } from './serde.ts'
 
@@ -46,6 +47,11 @@ function deserialize(bytes: Uint8Array): string {
   return text.includes('\ufffd') ? deserializeMalformed(buffer) : text
 }
 
+function deserializeSlice(bytes: Buffer, start: number, end: number): string {
+  const text = readText(bytes, start, end)
+  return text.includes('\ufffd') ? deserializeMalformed(bytes.subarray(start, end)) : text
+}
+
 /**
  * 0xED can only be a first byte. Followed by 0xA0 to 0xBF it begins a surrogate: the WHATWG decoder
  * replaces each of its bytes, Java all of them together.
@@ -68,6 +74,7 @@ export const stringSerde: Serde<string> = Object.freeze({
   name: 'string',
   serialize,
   deserialize,
+  deserializeSlice,
   text: { format: (value: string) => value, parse: (text: string) => text },
   identity: representable,
   sizeOf: (value: string) => headerBytes + value.length,

@@ -35,7 +35,7 @@ export class PartitionGroup {
   readonly #heads = new BinaryHeap<RecordQueue>((a, b) => a.headTimestamp - b.headTimestamp)
   /** Queues that got bytes while they were empty, in the order of their arrival. */
   readonly #filled: RecordQueue[] = []
-  /** Handed out; not in the heap until its next head is known. */
+  /** Handed out last; not in the heap, where it goes only if there is another one to compare with. */
   #current: RecordQueue | undefined
   #isReady = false
   /** When idling for an empty partition ends. */
@@ -79,8 +79,10 @@ export class PartitionGroup {
       this.#isReady = this.#checkReady()
       if (!this.#isReady) return undefined
     }
-    this.#heads.pop()
-    this.#current = queue
+    if (queue !== this.#current) {
+      this.#heads.pop()
+      this.#current = queue
+    }
     if (queue.headTimestamp > this.streamTime) this.streamTime = queue.headTimestamp
     return queue
   }
@@ -88,13 +90,16 @@ export class PartitionGroup {
   #earliest(): RecordQueue | undefined {
     const current = this.#current
     if (current !== undefined) {
-      if (current.advance()) this.#heads.push(current)
-      else this.#isReady = false
+      if (!current.advance()) this.#isReady = false
+      else if (this.#heads.size === 0 && this.#filled.length === 0) return current
+      else this.#heads.push(current)
       this.#current = undefined
     }
-    if (this.#filled.length > 0) {
-      for (const queue of this.#filled) if (queue.advance()) this.#heads.push(queue)
-      this.#filled.length = 0
+    let filled = this.#filled[0]
+    while (filled !== undefined) {
+      if (filled.advance()) this.#heads.push(filled)
+      this.#filled.shift()
+      filled = this.#filled[0]
     }
     return this.#heads.peek()
   }

@@ -11,6 +11,7 @@ import { batchPosition, lengthEnd } from '../protocol/record-batch-layout.ts'
 import { RecordBatchReader } from '../protocol/record-batch.ts'
 import type { TaskId } from '../processor/record-metadata.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
+import type { Serde } from '../serde/serde.ts'
 import { noHeaders, type RecordHeaders } from '../store/state-store.ts'
 import type { SourceNode } from '../topology/node.ts'
 import type { TaskNode } from './task-node.ts'
@@ -228,8 +229,12 @@ export class RecordQueue {
     let key: unknown = null
     let value: unknown = null
     try {
-      if (reader.hasKey) key = source.key.deserialize(reader.key() as Buffer)
-      if (reader.hasValue) value = source.value.deserialize(reader.value() as Buffer)
+      if (reader.hasKey) {
+        key = deserialize(source.key, reader.buffer, reader.keyStart, reader.keyEnd)
+      }
+      if (reader.hasValue) {
+        value = deserialize(source.value, reader.buffer, reader.valueStart, reader.valueEnd)
+      }
     } catch (error) {
       this.#unreadable(error, offset)
       return false
@@ -315,6 +320,12 @@ export class RecordQueue {
     const context = { ...error.context, task: this.#task, topic, partition }
     return new StreamsError(error.code, context, { cause: error })
   }
+}
+
+function deserialize(serde: Serde<unknown>, bytes: Buffer, start: number, end: number): unknown {
+  return serde.deserializeSlice === undefined
+    ? serde.deserialize(bytes.subarray(start, end))
+    : serde.deserializeSlice(bytes, start, end)
 }
 
 const noBytes = Buffer.alloc(0)
