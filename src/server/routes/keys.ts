@@ -21,11 +21,12 @@ import type { TypedApp } from '../typed-app.ts'
 import { assertInstance } from './stores.ts'
 
 const jsonContentType = 'application/json; charset=utf-8'
-const linesContentType = 'application/x-ndjson'
+const linesMediaType = 'application/x-ndjson'
+const linesContentType = `${linesMediaType}; charset=utf-8`
 
 /** Which of the two a client prefers, as far as `Accept` says; quality values are not weighed. */
 const acceptsLines = (accept: string | undefined): boolean =>
-  accept?.toLowerCase().includes(linesContentType) ?? false
+  accept?.toLowerCase().includes(linesMediaType) ?? false
 
 const store = Type.String()
 const keyFormat = Type.Optional(Type.Union([Type.Literal('text'), Type.Literal('base64')]))
