@@ -6,15 +6,14 @@ import type {
   ValueAndTimestamp,
 } from '../store/key-value-store.ts'
 
-/** Kafka's mark of a record without timestamp: what a test writes has none. */
-const noTimestamp = -1
-
-/** Shows a table's store as one of plain values. Java's KeyValueStoreFacade. */
+/** Shows a table's store as one of plain values; what is put has the time `now`. Java's KeyValueStoreFacade. */
 export class PlainStore<K, V> implements KeyValueStore<K, V> {
   readonly #store: TimestampedKeyValueStore<K, V>
+  readonly #now: () => number
 
-  constructor(store: TimestampedKeyValueStore<K, V>) {
+  constructor(store: TimestampedKeyValueStore<K, V>, options: { now: () => number }) {
     this.#store = store
+    this.#now = options.now
   }
 
   get name(): string {
@@ -26,7 +25,7 @@ export class PlainStore<K, V> implements KeyValueStore<K, V> {
   }
 
   put(key: K, value: V): void {
-    this.#store.put(key, value, noTimestamp)
+    this.#store.put(key, value, this.#now())
   }
 
   putIfAbsent(key: K, value: V): V | undefined {
@@ -37,7 +36,7 @@ export class PlainStore<K, V> implements KeyValueStore<K, V> {
 
   delete(key: K): V | undefined {
     const before = this.get(key)
-    this.#store.put(key, undefined, noTimestamp)
+    this.#store.put(key, undefined, this.#now())
     return before
   }
 

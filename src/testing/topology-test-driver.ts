@@ -38,14 +38,17 @@ export interface TopologyTestDriverOptions {
   readonly wallClock?: number
   /** What happens to records that cannot be deserialized. Default `fail`: `pipe` throws. */
   readonly onDeserializationError?: DeserializationErrorHandler
+  /**
+   * Records that one call may set off through topics that the program both writes and reads; then it
+   * fails. Default 1,000,000.
+   */
+  readonly recordsPerPipeMax?: number
 }
 
 const cacheBytesDefault = 10 * 1024 * 1024
 const taskIdOfAll = '0_0'
 const partition = 0
-
-/** Records that one pipe may set off, round and round through repartition topics. */
-const recordsPerPipeMax = 1_000_000
+const recordsPerPipeMaxDefault = 1_000_000
 
 /**
  * Tests a topology in memory: pipe records in, read what comes out, look into the stores.
@@ -67,10 +70,12 @@ export class TopologyTestDriver implements Disposable {
   readonly #inputs: ReadonlySet<string>
   readonly #offsets = new Map<string, number>()
   readonly #builder = new RecordBatchBuilder()
+  readonly #recordsPerPipeMax: number
   #failure: { error: unknown } | undefined
   #isClosed = false
 
   constructor(topology: Topology, options: TopologyTestDriverOptions = {}) {
+    this.#recordsPerPipeMax = options.recordsPerPipeMax ?? recordsPerPipeMaxDefault
     this.#topology = united(topology)
     this.#clock = new ManualClock(options.wallClock ?? 0)
     const engine = new MemoryEngine()
@@ -142,14 +147,15 @@ export class TopologyTestDriver implements Disposable {
   }
 
   /**
-   * A store of the program, as plain values. What a test writes into a table has no timestamp (-1).
+   * A store of the program, as plain values. What a test writes into a table has the wall-clock time;
+   * it is forwarded with the next commit, as the program's own updates are.
    *
    * @throws StreamsError `STORE_UNKNOWN`.
    */
   store<K, V>(descriptor: KeyValueStoreDescriptor<K, V>): KeyValueStore<K, V> {
     const { node, store } = this.#find(descriptor.name)
     return node.timestamped
-      ? new PlainStore(store as TimestampedKeyValueStore<K, V>)
+      ? new PlainStore(store as TimestampedKeyValueStore<K, V>, { now: () => this.#clock.now() })
       : (store as KeyValueStore<K, V>)
   }
 
@@ -198,11 +204,7 @@ export class TopologyTestDriver implements Disposable {
     for (let processed = 0; this.#task.process(1, Infinity) > 0; processed += 1) {
       this.#commit()
       this.#loopBack()
-      if (processed === recordsPerPipeMax) {
-        throw new StreamsError('TOPOLOGY_INVALID', {
-          detail: `one record set off more than ${recordsPerPipeMax} others: a topic feeds itself`,
-        })
-      }
+      if (processed === this.#recordsPerPipeMax) throw endless(processed)
     }
   }
 
@@ -257,6 +259,11 @@ export class TopologyTestDriver implements Disposable {
   [Symbol.dispose](): void {
     this.close()
   }
+}
+
+function endless(records: number): StreamsError {
+  const detail = `one record set off more than ${records} others: a topic feeds itself`
+  return new StreamsError('TOPOLOGY_INVALID', { detail })
 }
 
 /** All sub-topologies as one. */
