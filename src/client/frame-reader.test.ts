@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { array, assert, integer, property } from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { FrameReader } from './frame-reader.ts'
 
@@ -23,8 +23,8 @@ describe('FrameReader', () => {
   test('however the bytes are cut, the frames are the same', () => {
     const sent = ['abcd', 'a longer frame', 'wxyz', 'x'.repeat(300)]
     const stream = Buffer.concat(sent.map(frame))
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: 1, max: 64 }), { minLength: 1 }), (cuts) => {
+    assert(
+      property(array(integer({ min: 1, max: 64 }), { minLength: 1 }), (cuts) => {
         const { reader, frames } = collector()
         let position = 0
         for (let index = 0; position < stream.length; index += 1) {

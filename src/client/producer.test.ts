@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { failureOf } from '../../test/peers/failure-of.ts'
 import { ScriptedCluster } from '../../test/peers/scripted-cluster.ts'
 import { errorCode } from '../protocol/error-codes.ts'
 import { produce } from '../protocol/messages/0-produce.ts'
@@ -105,15 +106,15 @@ function answer(index: number, code: number, baseOffset = -1) {
   return { index, errorCode: code, baseOffset }
 }
 
-/** Runs the clock until the promise settles; fails it when it does not within the time. */
+/** Runs the clock until the promise settles; fails when it does not within the time. */
 async function settled<T>(clock: ScriptedCluster['clock'], promise: Promise<T>, ms = 200_000) {
-  let isDone = false
+  const progress = { isDone: false }
   const watched = promise.finally(() => {
-    isDone = true
+    progress.isDone = true
   })
   watched.catch(() => undefined)
-  for (let spent = 0; !isDone && spent < ms; spent += 50) await clock.run(50)
-  if (!isDone) throw new Error(`not settled within ${ms} ms`)
+  for (let spent = 0; !progress.isDone && spent < ms; spent += 50) await clock.run(50)
+  if (!progress.isDone) throw new Error(`not settled within ${ms} ms`)
   return watched
 }
 
@@ -512,9 +513,9 @@ describe('back-pressure', () => {
     const closed = producer.drained(0)
     await clock.run(100)
     abort.abort()
-    await aborted
+    expect(await aborted).toBeUndefined()
     await end()
-    await closed
+    expect(await closed).toBeUndefined()
   })
 })
 
@@ -522,10 +523,10 @@ test('close drops what waits, and refuses what comes', async () => {
   const { clock, producer, faults, send, end } = await setUp()
   faults.push('hang')
   send('a')
-  const flushed = expect(producer.flush()).rejects.toMatchObject({ code: 'CLIENT_CLOSED' })
+  const flushed = failureOf(producer.flush())
   await clock.run(100)
   await end()
-  await flushed
+  expect(await flushed).toMatchObject({ code: 'CLIENT_CLOSED' })
   expect(() => send('b')).toThrowError(expect.objectContaining({ code: 'CLIENT_CLOSED' }))
   await expect(producer.flush()).rejects.toMatchObject({ code: 'CLIENT_CLOSED' })
 })
