@@ -34,11 +34,16 @@ import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.kstream.Produced;
 import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.processor.PunctuationType;
+import org.apache.kafka.streams.processor.StateStore;
 import org.apache.kafka.streams.processor.api.Processor;
 import org.apache.kafka.streams.processor.api.ProcessorContext;
+import org.apache.kafka.streams.processor.api.ProcessorSupplier;
 import org.apache.kafka.streams.processor.api.Record;
 import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
+import org.apache.kafka.streams.state.StoreBuilder;
+import org.apache.kafka.streams.state.Stores;
+import org.apache.kafka.streams.state.TimestampedKeyValueStore;
 import org.apache.kafka.streams.state.ValueAndTimestamp;
 import org.apache.kafka.streams.test.TestRecord;
 
@@ -168,6 +173,33 @@ public final class TestDriverScripts {
           .toStream().to("by-length-out", STRINGS);
       return builder.build();
     });
+    // One record updates several keys, some of them twice: the order of the changelog is that of the flush.
+    PROGRAMS.put("timestamped-store", caching -> storeOfWords(caching,
+        Stores.timestampedKeyValueStoreBuilder(Stores.inMemoryKeyValueStore("words"), Serdes.String(), Serdes.String()),
+        () -> new Processor<String, String, String, String>() {
+          private TimestampedKeyValueStore<String, String> store;
+          @Override public void init(ProcessorContext<String, String> context) { store = context.getStateStore("words"); }
+          @Override public void process(Record<String, String> record) {
+            for (String word : words(record.value())) {
+              ValueAndTimestamp<String> before = store.get(word);
+              if (word.equals("drop")) store.delete("be");
+              else store.put(word, ValueAndTimestamp.make((before == null ? "" : before.value()) + record.key(), record.timestamp()));
+            }
+          }
+        }));
+    PROGRAMS.put("plain-store", caching -> storeOfWords(caching,
+        Stores.keyValueStoreBuilder(Stores.inMemoryKeyValueStore("words"), Serdes.String(), Serdes.String()),
+        () -> new Processor<String, String, String, String>() {
+          private KeyValueStore<String, String> store;
+          @Override public void init(ProcessorContext<String, String> context) { store = context.getStateStore("words"); }
+          @Override public void process(Record<String, String> record) {
+            for (String word : words(record.value())) {
+              if (word.equals("drop")) store.delete("be");
+              else if (word.equals("not")) store.putIfAbsent(word, record.key());
+              else store.put(word, store.get(word) + record.key());
+            }
+          }
+        }));
     // Calls of both kinds forward; they and the records see their timestamps.
     PROGRAMS.put("punctuation", caching -> {
       Topology topology = new Topology();
@@ -191,10 +223,19 @@ public final class TestDriverScripts {
     });
   }
 
+  private static Topology storeOfWords(boolean caching, StoreBuilder<? extends StateStore> store, ProcessorSupplier<String, String, String, String> supplier) {
+    Topology topology = new Topology();
+    topology.addSource("source", Serdes.String().deserializer(), Serdes.String().deserializer(), "lines");
+    topology.addProcessor("node", supplier, "source");
+    if (caching) store.withCachingEnabled();
+    topology.addStateStore(store, "node");
+    return topology;
+  }
+
   private static final String[] KEYS = {"a", "b", "c", "long-key-\u00e4\u20ac"};
   private static final String[] WORDS = {"to", "be", "or", "not", "gr\u00fc\u00df", "drop"};
 
-  private static List<Step> script(long seed, String[] topics, int count, boolean advance) {
+  private static List<Step> script(long seed, String[] topics, int count, int wordsMax, boolean advance) {
     Random random = new Random(seed);
     List<Step> steps = new ArrayList<>();
     for (int i = 0; i < count; i++) {
@@ -206,7 +247,7 @@ public final class TestDriverScripts {
       String value = null;
       if (random.nextInt(8) != 0) {
         StringBuilder line = new StringBuilder();
-        int n = 1 + random.nextInt(3);
+        int n = 1 + random.nextInt(wordsMax);
         for (int w = 0; w < n; w++) line.append(w == 0 ? "" : " ").append(WORDS[random.nextInt(WORDS.length)]);
         value = line.toString();
       }
@@ -274,6 +315,14 @@ public final class TestDriverScripts {
       }
       for (String store : driver.getAllStateStores().keySet()) {
         List<Object> rows = new ArrayList<>();
+        if (program.equals("plain-store")) {
+          KeyValueStore<Object, Object> table = driver.getKeyValueStore(store);
+          try (KeyValueIterator<Object, Object> all = table.all()) {
+            all.forEachRemaining(row -> rows.add(Arrays.asList(row.key, row.value)));
+          }
+          stores.put(store, rows);
+          continue;
+        }
         KeyValueStore<Object, ValueAndTimestamp<Object>> table = driver.getTimestampedKeyValueStore(store);
         try (KeyValueIterator<Object, ValueAndTimestamp<Object>> all = table.all()) {
           while (all.hasNext()) {
@@ -299,9 +348,9 @@ public final class TestDriverScripts {
     long seed = 1;
     for (String program : PROGRAMS.keySet()) {
       String[] topics = program.equals("merge-two-ways") ? new String[] {"left", "right"}
-          : program.startsWith("word-count") || program.startsWith("count") || program.equals("two-stores") ? new String[] {"lines"}
+          : program.startsWith("word-count") || program.startsWith("count") || program.equals("two-stores") || program.endsWith("-store") ? new String[] {"lines"}
           : new String[] {"in"};
-      List<Step> steps = script(seed++, topics, 20, program.equals("punctuation"));
+      List<Step> steps = script(seed++, topics, 20, program.endsWith("-store") ? 6 : 3, program.equals("punctuation"));
       scripts.add(run(program + ", cached", program, true, 10 << 20, steps));
       if (program.equals("punctuation")) continue;
       scripts.add(run(program + ", without caching", program, false, 10 << 20, steps));

@@ -12,7 +12,10 @@ import { nullable } from '../../src/serde/nullable.ts'
 import type { Serde } from '../../src/serde/serde.ts'
 import { serdes } from '../../src/serde/serdes.ts'
 import { keyValueStore, type KeyValueStoreDescriptor } from '../../src/store/descriptor.ts'
+import type { KeyValueStore, TimestampedKeyValueStore } from '../../src/store/key-value-store.ts'
 import { TopologyTestDriver } from '../../src/testing/topology-test-driver.ts'
+import type { NodeSupplier } from '../../src/processor/processor.ts'
+import type { StoreNode } from '../../src/topology/node.ts'
 import { TopologyBuilder } from '../../src/topology/topology-builder.ts'
 import type { Topology } from '../../src/topology/topology.ts'
 
@@ -35,7 +38,8 @@ interface Script {
   caching: boolean
   cacheBytes: number
   steps: Step[]
-  stores: Record<string, [key: string, value: string | number, timestamp: number][]>
+  /** Key, value and, in stores that keep it, timestamp. */
+  stores: Record<string, unknown[][]>
 }
 
 const scripts = JSON.parse(
@@ -60,6 +64,7 @@ const stores = (caching: boolean) => ({
   table: keyValueStore('table', { ...stringRows, caching }),
   first: keyValueStore('first', { ...countRows, caching }),
   second: keyValueStore('second', { ...countRows, caching }),
+  words: keyValueStore('words', { ...stringRows, caching }),
   'by-word': keyValueStore('by-word', { ...countRows, caching }),
   'by-length': keyValueStore('by-length', { ...stringRows, caching }),
 })
@@ -183,6 +188,32 @@ const programs: Record<string, (store: ReturnType<typeof stores>) => Topology> =
       .to(topic('by-length-out', stringRows))
     return builder.build()
   },
+  'timestamped-store': ({ words: store }) =>
+    storeOfWords({ descriptor: store, timestamped: true }, (context) => {
+      const rows = context.store('words') as TimestampedKeyValueStore<string, string>
+      return {
+        process(key, line) {
+          for (const word of words(line as string | null)) {
+            const before = rows.get(word)?.value ?? ''
+            if (word === 'drop') rows.put('be', undefined, context.timestamp)
+            else rows.put(word, `${before}${String(key)}`, context.timestamp)
+          }
+        },
+      }
+    }),
+  'plain-store': ({ words: store }) =>
+    storeOfWords({ descriptor: store, timestamped: false }, (context) => {
+      const rows = context.store('words') as KeyValueStore<string, string>
+      return {
+        process(key, line) {
+          for (const word of words(line as string | null)) {
+            if (word === 'drop') rows.delete('be')
+            else if (word === 'not') rows.putIfAbsent(word, String(key))
+            else rows.put(word, `${rows.get(word) ?? 'null'}${String(key)}`)
+          }
+        },
+      }
+    }),
   punctuation: () =>
     new TopologyBuilder()
       .addSource('source', { topics: ['in'], ...anyStrings })
@@ -204,6 +235,14 @@ const programs: Record<string, (store: ReturnType<typeof stores>) => Topology> =
       .build(),
 }
 
+function storeOfWords(store: StoreNode, supplier: NodeSupplier): Topology {
+  return new TopologyBuilder()
+    .addSource('source', { topics: ['lines'], ...anyStrings })
+    .addProcessor('node', supplier, ['source'])
+    .addStore(store, ['node'])
+    .build()
+}
+
 describe('records are produced as Kafka Streams produces them, in the same order', () => {
   test.each(scripts)('$name', (script) => {
     const store = stores(script.caching)
@@ -220,7 +259,11 @@ describe('records are produced as Kafka Streams produces them, in the same order
     }
     for (const [name, rows] of Object.entries(script.stores)) {
       const descriptor = store[name as keyof typeof store] as AnyDescriptor
-      expect({ name, rows: rowsOf(driver, descriptor) }).toEqual({ name, rows })
+      const actual =
+        script.program === 'plain-store'
+          ? [...driver.store(descriptor).range()]
+          : timestampedRows(driver, descriptor)
+      expect({ name, rows: actual }).toEqual({ name, rows })
     }
   })
 })
@@ -250,7 +293,7 @@ function produced(driver: TopologyTestDriver): unknown[][] {
     ])
 }
 
-function rowsOf(driver: TopologyTestDriver, store: AnyDescriptor): unknown[][] {
+function timestampedRows(driver: TopologyTestDriver, store: AnyDescriptor): unknown[][] {
   const rows: unknown[][] = []
   for (const [key, { value, timestamp }] of driver.timestampedStore(store).range()) {
     rows.push([key, value, timestamp])
