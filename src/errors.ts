@@ -197,6 +197,12 @@ const errorTable = {
     'final',
     (c) => `Streams is ${text(c['state'])}: ${text(c['operation'])} is not possible${detail(c)}.`,
   ),
+  STORE_FLUSH_ENDLESS: row(
+    500,
+    'final',
+    (c) =>
+      `The store ${text(c['store'])} does not come to rest: a step below it writes into it whenever it is flushed.`,
+  ),
 
   // State on disk
   STATE_DIRECTORY_LOCKED: row(

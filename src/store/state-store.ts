@@ -37,7 +37,10 @@ export interface StoreContext {
   readonly cacheBytesMax: number
 }
 
-/** Called with each change that leaves the record cache (or, uncached, with each change at once). */
+/**
+ * Called with each change that leaves the record cache. Old values are there only when they were
+ * asked for. The timestamp is that of the new value, or of the record that deleted it.
+ */
 export type FlushListener<K, V> = (
   key: K,
   newValue: V | undefined,

@@ -1,0 +1,88 @@
+/**
+ * The layer of bytes over an engine in memory. Nothing of it outlives the process, so that nothing
+ * has to wait for a commit: what is put is in the engine.
+ */
+import type { KvEngine, KvIterator, KvRange, KvTable } from '../kv/kv.ts'
+import { keyText } from '../kv/sorted-rows.ts'
+import type { ByteTable, StoredRows } from './byte-table.ts'
+import type { StoredFormat, StoredRow, StoredValue } from './stored-value.ts'
+
+/** The rows of a scan of an engine. */
+export class EngineRows implements StoredRows {
+  readonly #rows: KvIterator
+  readonly #format: StoredFormat
+
+  constructor(rows: KvIterator, format: StoredFormat) {
+    this.#rows = rows
+    this.#format = format
+  }
+
+  next(): StoredRow | undefined {
+    const { value: row } = this.#rows.next()
+    if (row === undefined) return undefined
+    const { value, timestamp } = this.#format.decode(row.value)
+    return { text: keyText(row.key), key: row.key, value, timestamp }
+  }
+
+  [Symbol.dispose](): void {
+    this.#rows[Symbol.dispose]()
+  }
+}
+
+/** A table whose writes go straight to its engine. */
+export class DirectTable implements ByteTable {
+  readonly #table: KvTable
+  readonly #format: StoredFormat
+  #offset = 0
+
+  constructor(engine: KvEngine, name: string, format: StoredFormat) {
+    this.#table = engine.table(name)
+    this.#format = format
+  }
+
+  get(key: Buffer): StoredValue | undefined {
+    const bytes = this.#table.get(key)
+    return bytes && this.#format.decode(bytes)
+  }
+
+  put(key: Buffer, _text: string, value: Buffer | null, timestamp: number): void {
+    this.restore(key, value, timestamp)
+  }
+
+  scan(range: KvRange): StoredRows {
+    return new EngineRows(this.#table.range(range), this.#format)
+  }
+
+  approximateEntryCount(): number {
+    return this.#table.approximateEntryCount()
+  }
+
+  restore(key: Buffer, value: Buffer | null, timestamp: number): void {
+    if (value === null) this.#table.delete(key)
+    else this.#table.put(key, this.#format.encode(value, timestamp))
+  }
+
+  restored(offset: number): void {
+    this.#offset = offset + 1
+  }
+
+  restoreOffset(): number {
+    return this.#offset
+  }
+
+  committed(offset: number | undefined): void {
+    if (offset !== undefined) this.#offset = offset
+  }
+
+  writeBehind(): boolean {
+    return false
+  }
+
+  pinnedBytes(): number {
+    return 0
+  }
+
+  close(): void {
+    // The rows go with the engine.
+  }
+}

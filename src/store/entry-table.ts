@@ -1,0 +1,37 @@
+import type { KvRange } from '../kv/kv.ts'
+import type { ValueAndTimestamp } from './key-value-store.ts'
+import type { FlushListener } from './state-store.ts'
+
+/** A row of a scan with its key and value as objects. */
+export interface EntryRow<K, V> {
+  readonly key: K
+  /** The serialized key: its place in the order. */
+  readonly keyBytes: Buffer
+  readonly value: V
+  /** Milliseconds; -1 in stores without timestamps. */
+  readonly timestamp: number
+}
+
+/** Rows of a scan, in the order of the serialized keys, as they were when it began. */
+export interface EntryRows<K, V> extends Disposable {
+  /** Undefined at the end, and ever after. */
+  next(): EntryRow<K, V> | undefined
+}
+
+/** The layer of objects of a store: with a record cache, or without. */
+export interface EntryTable<K, V> {
+  /** What a key has. The live entry of a cache: read it at once. */
+  get(key: K): ValueAndTimestamp<V> | undefined
+  /** As `get`, from outside of the task: leaves a cache as it is. */
+  peek(key: K): ValueAndTimestamp<V> | undefined
+  /** `value` undefined deletes. The timestamp is of no use in stores without. */
+  put(key: K, value: V | undefined, timestamp: number): void
+  scan(range: KvRange): EntryRows<K, V>
+  /** Empties a cache. */
+  flush(): void
+  /** False: there is no cache, the listener is never called. */
+  setFlushListener(listener: FlushListener<K, V>, options: { sendOldValues: boolean }): boolean
+  /** Bytes in a cache. */
+  cachedBytes(): number
+  close(): void
+}

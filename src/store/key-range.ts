@@ -1,0 +1,24 @@
+import { prefixEnd } from '../base/bytes.ts'
+import type { KvRange } from '../kv/kv.ts'
+import type { RangeOptions } from './key-value-store.ts'
+
+const asBuffer = (bytes: Uint8Array): Buffer =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+/** The range of all keys that begin with these bytes. */
+export function prefixRange(prefix: Uint8Array, options?: { reverse?: boolean }): KvRange {
+  const to = prefixEnd(prefix)
+  return { from: asBuffer(prefix), to, toExclusive: true, reverse: options?.reverse }
+}
+
+/** The range between two keys, in bytes. */
+export function keyRange<K>(
+  writeKey: (key: K) => Buffer,
+  { from, to, reverse }: RangeOptions<K> = {},
+): KvRange {
+  return {
+    from: from === undefined ? undefined : writeKey(from),
+    to: to === undefined ? undefined : writeKey(to),
+    reverse,
+  }
+}

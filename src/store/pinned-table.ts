@@ -1,0 +1,189 @@
+/**
+ * The layer of bytes over a persistent engine: what was put stays pinned in memory, is read from
+ * there, and goes to the engine later (see write-behind.ts):
+ *
+ *     put ──► open ──committed──► waiting ──first slice──► writing ──last slice──► engine
+ *
+ * Reads ask the stages from left to right. Restored rows come from the changelog, so they are
+ * committed: they begin in `waiting`.
+ */
+import type { KvEngine, KvRange, KvTable } from '../kv/kv.ts'
+import { keyText, type TextRange } from '../kv/sorted-rows.ts'
+import type { ByteTable, StoredRows } from './byte-table.ts'
+import { EngineRows } from './direct-table.ts'
+import { MergedRows, type RowSource } from './merged-rows.ts'
+import type { OffsetTable } from './offset-table.ts'
+import { Pins, type Pin } from './pins.ts'
+import type { StoredFormat, StoredRow, StoredValue } from './stored-value.ts'
+
+/** While restoring, rows are gathered to this many bytes: a large sorted run is written much faster. */
+const restoreRunBytes = 16 * 1024 * 1024
+/** Beyond this many bytes, restoring waits for the engine. */
+const restorePinnedBytesMax = 2 * restoreRunBytes
+
+/** What a table asks of the buffer that it belongs to. */
+export interface PinnedTableHost {
+  readonly engine: KvEngine
+  readonly offsets: OffsetTable
+  /** Writes a slice; true while there is more. */
+  writeSlice(): boolean
+  /** Forgets the table. */
+  remove(table: PinnedTable): void
+}
+
+/** Rows of pins over rows of the engine; deleted ones left out. */
+class PinnedRows implements StoredRows {
+  readonly #rows: RowSource<Pin>
+  readonly #engineRows: EngineRows
+
+  constructor(pins: readonly RowSource<Pin>[], engineRows: EngineRows, reverse: boolean) {
+    this.#engineRows = engineRows
+    this.#rows = pins.length === 0 ? engineRows : new MergedRows([...pins, engineRows], { reverse })
+  }
+
+  next(): StoredRow | undefined {
+    let row = this.#rows.next()
+    while (row !== undefined && row.value === null) row = this.#rows.next()
+    return row as StoredRow | undefined
+  }
+
+  [Symbol.dispose](): void {
+    this.#engineRows[Symbol.dispose]()
+  }
+}
+
+/** A table with its part of a write-behind buffer. */
+export class PinnedTable implements ByteTable {
+  readonly name: string
+  readonly engineTable: KvTable
+  readonly format: StoredFormat
+  readonly #host: PinnedTableHost
+  #open = new Pins()
+  #waiting = new Pins()
+  #writing: Pins | undefined
+  /** What `waiting` stands for; undefined: nothing new. */
+  #waitingOffset: number | undefined
+  #writingOffset: number | undefined
+  #engineOffset: number | undefined
+  #isRestoring = false
+
+  constructor(name: string, options: { format: StoredFormat; host: PinnedTableHost }) {
+    const { format, host } = options
+    this.name = name
+    this.format = format
+    this.#host = host
+    this.engineTable = host.engine.table(name)
+    this.#engineOffset = host.offsets.get(name)
+  }
+
+  get(key: Buffer, text: string): StoredValue | undefined {
+    const pin = this.#open.get(text) ?? this.#waiting.get(text) ?? this.#writing?.get(text)
+    if (pin !== undefined) return pin.value === null ? undefined : (pin as StoredValue)
+    const bytes = this.engineTable.get(key)
+    return bytes && this.format.decode(bytes)
+  }
+
+  put(key: Buffer, text: string, value: Buffer | null, timestamp: number): void {
+    this.#isRestoring = false
+    this.#open.set({ text, key, value, timestamp })
+  }
+
+  scan(range: KvRange): StoredRows {
+    const { from, to, toExclusive, reverse } = range
+    const bounds: TextRange = {
+      from: from && keyText(from),
+      to: to && keyText(to),
+      toExclusive,
+      reverse,
+    }
+    const stages = [this.#open, this.#waiting, this.#writing]
+    const pins = stages.flatMap((stage) =>
+      stage === undefined || stage.size === 0 ? [] : [stage.cursor(bounds)],
+    )
+    const engineRows = new EngineRows(this.engineTable.range(range), this.format)
+    return new PinnedRows(pins, engineRows, reverse === true)
+  }
+
+  /** What the engine counts, or what waits for it when that is more: new rows are not told from old. */
+  approximateEntryCount(): number {
+    const waiting = this.#open.size + this.#waiting.size + (this.#writing?.size ?? 0)
+    return Math.max(this.engineTable.approximateEntryCount(), waiting)
+  }
+
+  restore(key: Buffer, value: Buffer | null, timestamp: number): void {
+    this.#isRestoring = true
+    this.#waiting.set({
+      text: keyText(key),
+      key: Buffer.from(key),
+      value: value && Buffer.from(value),
+      timestamp,
+    })
+  }
+
+  restored(offset: number): void {
+    this.#waitingOffset = offset + 1
+    while (this.pinnedBytes() > restorePinnedBytesMax && this.#host.writeSlice());
+  }
+
+  restoreOffset(): number {
+    return this.#engineOffset ?? 0
+  }
+
+  committed(offset: number | undefined): void {
+    this.#isRestoring = false
+    if (offset !== undefined) this.#waitingOffset = offset
+    if (this.#open.size === 0) return
+    if (this.#waiting.size === 0) this.#waiting = this.#open
+    else for (const pin of this.#open.values()) this.#waiting.set(pin)
+    this.#open = new Pins()
+  }
+
+  writeBehind(): boolean {
+    return this.#host.writeSlice()
+  }
+
+  pinnedBytes(): number {
+    return this.#open.bytes + this.#waiting.bytes + (this.#writing?.bytes ?? 0)
+  }
+
+  close(): void {
+    this.#open = new Pins()
+    this.#isRestoring = false
+    try {
+      while ((this.isReady || this.#writing !== undefined) && this.#host.writeSlice());
+    } finally {
+      this.#host.remove(this)
+    }
+  }
+
+  /** There is something to write, and it is enough to be worth it. */
+  get isReady(): boolean {
+    if (this.#isRestoring) return this.#waiting.bytes >= restoreRunBytes
+    const isAhead = this.#waitingOffset !== undefined && this.#waitingOffset !== this.#engineOffset
+    return this.#waiting.size > 0 || isAhead
+  }
+
+  /** What waits is being written: the pins, until `endWrite`. */
+  beginWrite(): void {
+    this.#writing = this.#waiting
+    this.#writingOffset = this.#waitingOffset
+    this.#waiting = new Pins()
+    this.#waitingOffset = undefined
+  }
+
+  get writing(): Pins | undefined {
+    return this.#writing
+  }
+
+  /** The next changelog offset when `writing` is in the engine; undefined: as before. */
+  get writingOffset(): number | undefined {
+    return this.#writingOffset
+  }
+
+  /** What was being written is in the engine. */
+  endWrite(): void {
+    this.#engineOffset = this.#writingOffset ?? this.#engineOffset
+    this.#writing = undefined
+    this.#writingOffset = undefined
+  }
+}

@@ -1,0 +1,332 @@
+/**
+ * The record cache of a store (org.apache.kafka.streams.state.internals.CachingKeyValueStore, NamedCache
+ * and ThreadCache): it folds the updates of a key into one, and decides when that is forwarded and
+ * written. Values are held as objects and serialized when they leave, so that an update of a key in
+ * the cache is one look into a Map.
+ *
+ * - Dirty entries leave in the order of their last updates: at a flush, or all together when a dirty
+ *   entry has to make room, which then leaves first. Exactly as in Kafka Streams.
+ * - While an entry leaves, the record context is that of its last update.
+ * - The budget is one for all caches of a task. A put makes room in its own cache only.
+ *
+ * An update changes its entry in place, unless somebody still looks at it: a scan, or a flush whose
+ * listener caused the update. Then a new entry takes its place.
+ *
+ * A listener that throws ends the task: what was not written yet is forgotten, as the commit is.
+ */
+import { LruList } from '../base/lru.ts'
+import { StreamsError } from '../errors.ts'
+import type { KvRange } from '../kv/kv.ts'
+import { SortedRows, keyText } from '../kv/sorted-rows.ts'
+import type { CacheBudget } from './cache-budget.ts'
+import { CacheEntry, type CacheKey } from './cache-entry.ts'
+import { CachedRows } from './cached-rows.ts'
+import type { ChangeloggedTable } from './changelogged-table.ts'
+import { DirtyList } from './dirty-list.ts'
+import type { EntryRows, EntryTable } from './entry-table.ts'
+import type { ValueAndTimestamp } from './key-value-store.ts'
+import type { FlushListener, RecordContext } from './state-store.ts'
+import type { StoreSerdes } from './store-serdes.ts'
+import { ValueSizer } from './value-sizer.ts'
+
+/** An entry in memory: its object, its place in the Map, its key's bytes, without key and value. */
+const entryOverheadBytes = 280
+/** A key whose serde does not tell its size. */
+const keyBytesDefault = 64
+/** Flushes that may follow one another because listeners make entries dirty again. */
+const flushRoundsMax = 1000
+
+/** A flush that is under way. */
+interface Flush<K, V> {
+  readonly entries: readonly CacheEntry<K, V>[]
+  /** The next one to be written. */
+  next: number
+}
+
+export interface RecordCacheOptions<K, V> {
+  readonly below: ChangeloggedTable<K, V>
+  readonly budget: CacheBudget
+  readonly record: RecordContext
+}
+
+/** Updates on their way to a store. */
+export class RecordCache<K, V> implements EntryTable<K, V> {
+  readonly #below: ChangeloggedTable<K, V>
+  readonly #serdes: StoreSerdes<K, V>
+  readonly #budget: CacheBudget
+  readonly #record: RecordContext
+  readonly #identity: ((key: K) => CacheKey) | undefined
+  readonly #keySizeOf: ((key: K) => number) | undefined
+  readonly #sizer: ValueSizer<V>
+  #listener: FlushListener<K, V> | undefined
+  #sendOldValues = false
+
+  readonly #entries = new Map<CacheKey, CacheEntry<K, V>>()
+  readonly #lru = new LruList<CacheEntry<K, V>>()
+  readonly #dirty = new DirtyList<K, V>()
+  /** The entry that was found last: what is read is often written next. */
+  #latest: CacheEntry<K, V> | undefined
+  #bytes = 0
+  /** Under way; a listener may cause another one. */
+  readonly #flushes: Flush<K, V>[] = []
+  /** What is not written yet, in key order; made when somebody scans. */
+  #order: SortedRows<CacheEntry<K, V>> | undefined
+  #scanCount = 0
+  #openScans = 0
+
+  constructor({ below, budget, record }: RecordCacheOptions<K, V>) {
+    this.#below = below
+    this.#serdes = below.serdes
+    this.#budget = budget
+    this.#record = record
+    this.#identity = below.serdes.key.identity
+    this.#keySizeOf = below.serdes.key.sizeOf
+    this.#sizer = new ValueSizer(below.serdes.value)
+  }
+
+  setFlushListener(listener: FlushListener<K, V>, options: { sendOldValues: boolean }): boolean {
+    this.#listener = listener
+    this.#sendOldValues = options.sendOldValues
+    return true
+  }
+
+  get(key: K): ValueAndTimestamp<V> | undefined {
+    const entry = this.#find(key)
+    if (entry === undefined) return this.#load(key)
+    this.#lru.touch(entry)
+    this.#latest = entry
+    return visible(entry)
+  }
+
+  peek(key: K): ValueAndTimestamp<V> | undefined {
+    const entry = this.#find(key)
+    return entry === undefined ? this.#below.get(key) : visible(entry)
+  }
+
+  put(key: K, value: V | undefined, timestamp: number): void {
+    let entry = this.#find(key)
+    if (entry === undefined) entry = this.#insert(key)
+    else if (entry.isFlushing || this.#isScanned(entry)) entry = this.#replace(entry)
+    else this.#lru.touch(entry)
+    this.#latest = entry
+    entry.value = value
+    entry.timestamp = timestamp
+    entry.remember(this.#record)
+    if (!entry.isDirty && this.#order !== undefined) this.#order.add(this.#withKeyBytes(entry))
+    this.#dirty.touch(entry)
+    this.#resize(entry)
+  }
+
+  #find(key: K): CacheEntry<K, V> | undefined {
+    const latest = this.#latest
+    // Two objects may have the same bytes, and one may have changed; zero is not negative zero.
+    if (latest !== undefined && typeof key !== 'object' && Object.is(latest.key, key)) return latest
+    return this.#entries.get(this.#idOf(key))
+  }
+
+  #idOf(key: K): CacheKey {
+    const isMissing = key === null || key === undefined
+    if (this.#identity === undefined || isMissing) return keyText(this.#serdes.writeKey(key))
+    return this.#identity(key)
+  }
+
+  /** What lies below comes into the cache; that there is nothing does not. */
+  #load(key: K): ValueAndTimestamp<V> | undefined {
+    const keyBytes = this.#serdes.writeKey(key)
+    const text = keyText(keyBytes)
+    const stored = this.#below.bytes.get(keyBytes, text)
+    if (stored === undefined) return undefined
+    const { length } = stored.value
+    const loaded = this.#below.decode(stored)
+    const entry = this.#insert(key)
+    entry.keyBytes = keyBytes
+    entry.text = text
+    entry.value = loaded.value
+    entry.timestamp = loaded.timestamp
+    this.#latest = entry
+    this.#sizer.sample(length)
+    this.#resize(entry)
+    return loaded
+  }
+
+  #insert(key: K): CacheEntry<K, V> {
+    const keySize = entryOverheadBytes + (this.#keySizeOf?.(key) ?? keyBytesDefault)
+    const entry = new CacheEntry<K, V>(this.#idOf(key), key, { epoch: this.#scanCount, keySize })
+    this.#entries.set(entry.id, entry)
+    this.#lru.add(entry)
+    return entry
+  }
+
+  /** A scan began before this entry's next update, and still shows what it is. */
+  #isScanned(entry: CacheEntry<K, V>): boolean {
+    return this.#openScans > 0 && entry.epoch < this.#scanCount
+  }
+
+  /** A new entry for the key; the old one stays as it is for those who look at it. */
+  #replace(entry: CacheEntry<K, V>): CacheEntry<K, V> {
+    const { id, key, keySize, keyBytes, text } = entry
+    if (entry.isDirty) this.#dirty.remove(entry)
+    this.#forget(entry)
+    const fresh = new CacheEntry<K, V>(id, key, { epoch: this.#scanCount, keySize })
+    fresh.keyBytes = keyBytes
+    fresh.text = text
+    this.#entries.set(id, fresh)
+    this.#lru.add(fresh)
+    return fresh
+  }
+
+  #withKeyBytes(entry: CacheEntry<K, V>): CacheEntry<K, V> {
+    if (entry.keyBytes === undefined) {
+      entry.keyBytes = this.#serdes.writeKey(entry.key)
+      entry.text = keyText(entry.keyBytes)
+    }
+    return entry
+  }
+
+  #resize(entry: CacheEntry<K, V>): void {
+    const { value, keySize } = entry
+    const size = keySize + (value === undefined ? 0 : this.#sizer.sizeOf(value))
+    this.#account(size - entry.size)
+    entry.size = size
+    if (this.#budget.bytes > this.#budget.bytesMax) this.#makeRoom()
+  }
+
+  #account(bytes: number): void {
+    this.#bytes += bytes
+    this.#budget.bytes += bytes
+  }
+
+  /** Takes an entry out of the cache, without a flush. */
+  #forget(entry: CacheEntry<K, V>): void {
+    if (this.#entries.get(entry.id) !== entry) return
+    this.#entries.delete(entry.id)
+    this.#lru.remove(entry)
+    this.#account(-entry.size)
+    if (this.#latest === entry) this.#latest = undefined
+  }
+
+  #makeRoom(): void {
+    while (this.#budget.bytes > this.#budget.bytesMax) {
+      const { oldest } = this.#lru
+      // An entry on its way down is not below yet: forgetting it would show what was there before.
+      // The flush that has it makes room when it is done.
+      if (oldest === undefined || oldest.isFlushing) return
+      this.#forget(oldest)
+      if (oldest.isDirty) this.#flushDirty(oldest)
+    }
+  }
+
+  flush(): void {
+    for (let round = 0; this.#dirty.size > 0; round += 1) {
+      if (round === flushRoundsMax) {
+        throw new StreamsError('STORE_FLUSH_ENDLESS', { store: this.#serdes.store })
+      }
+      this.#flushDirty()
+    }
+  }
+
+  /** Flushes all dirty entries; the evicted one, which is forgotten already, first. */
+  #flushDirty(evicted?: CacheEntry<K, V>): void {
+    if (evicted !== undefined) this.#dirty.remove(evicted)
+    const entries = this.#dirty.takeAll()
+    if (evicted !== undefined) entries.unshift(evicted)
+    for (const entry of entries) entry.isFlushing = true
+    const flush = { entries, next: 0 }
+    this.#flushes.push(flush)
+    this.#order = undefined
+    try {
+      for (const entry of entries) {
+        this.#flushEntry(entry)
+        flush.next += 1
+      }
+    } finally {
+      this.#flushes.pop()
+      this.#order = undefined
+    }
+    this.#makeRoom()
+  }
+
+  #flushEntry(entry: CacheEntry<K, V>): void {
+    const { value } = entry
+    const keyBytes = this.#withKeyBytes(entry).keyBytes as Buffer
+    let oldValue: V | undefined
+    if (this.#listener !== undefined && (value === undefined || this.#sendOldValues)) {
+      const stored = this.#below.bytes.get(keyBytes, entry.text)
+      if (value === undefined && stored === undefined) {
+        // It came and went within the cache: nobody below has heard of it.
+        this.#settle(entry)
+        return
+      }
+      if (this.#sendOldValues && stored !== undefined)
+        oldValue = this.#serdes.readValue(stored.value)
+    }
+    const record = this.#record
+    const { timestamp, offset, topic, partition, headers } = record
+    entry.recall(record)
+    try {
+      const size = this.#below.putBytes(keyBytes, entry.text, value, entry.timestamp)
+      if (value !== undefined) this.#sizer.sample(size)
+      this.#settle(entry)
+      this.#listener?.(entry.key, value, oldValue, this.#timestampOf(entry, value))
+    } finally {
+      record.timestamp = timestamp
+      record.offset = offset
+      record.topic = topic
+      record.partition = partition
+      record.headers = headers
+    }
+  }
+
+  #timestampOf(entry: CacheEntry<K, V>, value: V | undefined): number {
+    const isOwn = this.#below.isTimestamped && value !== undefined
+    return isOwn ? entry.timestamp : entry.recordTimestamp
+  }
+
+  /** What the entry says is below. */
+  #settle(entry: CacheEntry<K, V>): void {
+    entry.isFlushing = false
+    if (entry.value === undefined) this.#forget(entry)
+  }
+
+  scan(range: KvRange): EntryRows<K, V> {
+    const order = this.#sorted()
+    if (order.size === 0) return this.#below.scan(range)
+    this.#scanCount += 1
+    this.#openScans += 1
+    const closed = (): void => {
+      this.#openScans -= 1
+    }
+    return new CachedRows({ cached: order.view(), below: this.#below, range, closed })
+  }
+
+  #sorted(): SortedRows<CacheEntry<K, V>> {
+    if (this.#order === undefined) {
+      const order = new SortedRows<CacheEntry<K, V>>()
+      for (const { entries, next } of this.#flushes) {
+        for (const entry of entries.slice(next))
+          if (entry.isFlushing) order.add(this.#withKeyBytes(entry))
+      }
+      for (const entry of this.#dirty.toArray()) order.add(this.#withKeyBytes(entry))
+      this.#order = order
+    }
+    return this.#order
+  }
+
+  cachedBytes(): number {
+    return this.#bytes
+  }
+
+  close(): void {
+    this.#account(-this.#bytes)
+    this.#entries.clear()
+    this.#lru.clear()
+    this.#dirty.takeAll()
+    this.#latest = undefined
+    this.#order = undefined
+    this.#below.close()
+  }
+}
+
+function visible<K, V>(entry: CacheEntry<K, V>): ValueAndTimestamp<V> | undefined {
+  return entry.value === undefined ? undefined : (entry as ValueAndTimestamp<V>)
+}
