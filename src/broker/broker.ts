@@ -108,7 +108,8 @@ export class Broker implements AsyncDisposable {
 
   /** `host:port` for the `brokers` of clients. */
   get address(): string {
-    return `${this.#advertisedHost}:${this.port}`
+    const host = this.#advertisedHost
+    return host.includes(':') ? `[${host}]:${this.port}` : `${host}:${this.port}`
   }
 
   /**

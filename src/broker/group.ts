@@ -10,7 +10,6 @@
  *
  * Answers to JoinGroup and SyncGroup are held back in the members until the group is so far.
  */
-import { assert } from '../base/assert.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { KafkaErrorName } from '../protocol/error-codes.ts'
 import {
@@ -24,6 +23,7 @@ import {
   type SyncRequest,
   type SyncResult,
 } from './group-member.ts'
+import { selectProtocol, shareProtocol } from './group-protocol.ts'
 import { nextGroupState, type GroupEvent, type GroupState } from './group-state.ts'
 
 /** A member that never was in a generation and does not speak again is forgotten after this time. */
@@ -209,10 +209,7 @@ export class Group {
   #supportsProtocols({ protocolType, protocols }: JoinRequest): boolean {
     if (protocolType === '' || protocols.length === 0) return false
     if (this.#members.size === 0) return true
-    return (
-      protocolType === this.#protocolType &&
-      protocols.some(({ name }) => this.members.every((member) => member.supports(name)))
-    )
+    return protocolType === this.#protocolType && shareProtocol(this.members, protocols)
   }
 
   #joinNew(request: JoinRequest): Promise<JoinResult> {
@@ -292,7 +289,7 @@ export class Group {
     if (this.#unsynced.delete(oldId)) this.#unsynced.add(memberId)
     const isLeader = oldLeader === oldId
     if (isLeader) this.#leader = memberId
-    if (this.#state !== 'Stable' || this.#selectProtocol() !== this.#protocolName)
+    if (this.#state !== 'Stable' || selectProtocol(this.members) !== this.#protocolName)
       return this.#awaitJoin(member)
     this.#startSession(member)
     const result = this.#joinResult(member)
@@ -360,7 +357,7 @@ export class Group {
       return
     }
     if (!joined.some(({ id }) => id === this.#leader)) this.#leader = joined[0]?.id ?? null
-    this.#protocolName = this.#selectProtocol()
+    this.#protocolName = selectProtocol(this.members)
     this.#move('joined')
     for (const member of joined) {
       this.#unsynced.add(member.id)
@@ -421,21 +418,6 @@ export class Group {
     const { assignment } = member
     const [protocolType, protocolName] = [this.#protocolType, this.#protocolName]
     return { error: 'NONE', protocolType, protocolName, assignment }
-  }
-
-  /** Each member votes for the first of its protocols that all of them support. */
-  #selectProtocol(): string {
-    const votes = new Map<string, number>()
-    for (const member of this.members) {
-      const choice = member.facts.protocols.find(({ name }) =>
-        this.members.every((other) => other.supports(name)),
-      )
-      assert(choice !== undefined, 'the members of a group have a protocol in common')
-      votes.set(choice.name, (votes.get(choice.name) ?? 0) + 1)
-    }
-    const [first, ...others] = votes
-    assert(first !== undefined, 'a group that selects a protocol has members')
-    return others.reduce((best, vote) => (vote[1] > best[1] ? vote : best), first)[0]
   }
 
   #startSession(member: GroupMember): void {
