@@ -14,6 +14,8 @@ export interface ProducerNumbers {
   readonly sequence: number
 }
 
+const unnumbered: ProducerNumbers = { producerId: -1, producerEpoch: -1, sequence: -1 }
+
 /** Waits until some batches are acknowledged. */
 export interface FlushWaiter {
   remaining: number
@@ -38,10 +40,21 @@ export class ProducerBatch {
   waiters: FlushWaiter[] = []
   #numbers: ProducerNumbers | undefined
 
-  constructor(bytes: Buffer, recordCount: number, createdAt: number) {
-    this.bytes = bytes
-    this.recordCount = recordCount
+  /** Takes what the builder holds; without numbers, they are written when the batch is sent first. */
+  constructor(
+    builder: RecordBatchBuilder,
+    options: { compression: Compression; createdAt: number; numbers: ProducerNumbers | undefined },
+  ) {
+    const { compression, createdAt, numbers = unnumbered } = options
+    this.bytes = builder.build({
+      producerId: numbers.producerId,
+      producerEpoch: numbers.producerEpoch,
+      baseSequence: numbers.sequence,
+      compression,
+    })
+    this.recordCount = builder.recordCount
     this.createdAt = createdAt
+    this.#numbers = options.numbers
   }
 
   get isNumbered(): boolean {
@@ -77,9 +90,12 @@ export class ProducerBatch {
         const headers = reader.headerCount === 0 ? undefined : reader.headers()
         builder.append(reader.key(), reader.value(), reader.timestamp, headers)
       }
-      const part = new ProducerBatch(buildUnnumbered(builder, compression), count, this.createdAt)
-      const offset = parts.length === 0 ? 0 : half
-      part.number({ ...numbers, sequence: addToSequence(numbers.sequence, offset) })
+      const sequence = addToSequence(numbers.sequence, parts.length === 0 ? 0 : half)
+      const part = new ProducerBatch(builder, {
+        compression,
+        createdAt: this.createdAt,
+        numbers: { ...numbers, sequence },
+      })
       part.waiters = this.waiters
       parts.push(part)
     }
@@ -87,9 +103,4 @@ export class ProducerBatch {
     for (const waiter of this.waiters) waiter.remaining += 1
     return parts
   }
-}
-
-/** The bytes of a batch that is numbered when it is sent first. */
-export function buildUnnumbered(builder: RecordBatchBuilder, compression: Compression): Buffer {
-  return builder.build({ producerId: -1, producerEpoch: -1, baseSequence: -1, compression })
 }

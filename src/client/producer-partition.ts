@@ -2,10 +2,16 @@ import type { StreamsError } from '../errors.ts'
 import type { Compression } from '../protocol/compression.ts'
 import { RecordBatchBuilder } from '../protocol/record-builder.ts'
 import type { Backoff } from './backoff.ts'
-import { addToSequence, buildUnnumbered, ProducerBatch } from './producer-batch.ts'
+import { addToSequence, ProducerBatch, type ProducerNumbers } from './producer-batch.ts'
 
 /** A broker remembers the last five batches of a producer, so no more may be in doubt at once. */
 const inFlightMax = 5
+
+/** What InitProducerId gave. */
+export interface ProducerIdentity {
+  readonly producerId: number
+  readonly producerEpoch: number
+}
 
 /** What of one partition is not acknowledged yet, and how its batches are numbered. */
 export class ProducerPartition {
@@ -45,10 +51,16 @@ export class ProducerPartition {
     return this.builder.isEmpty ? 0 : this.builder.sizeInBytes
   }
 
-  /** Finishes the batch that is being filled. Throws `COMPRESSION_UNAVAILABLE`. */
-  seal(compression: Compression): ProducerBatch {
-    const bytes = buildUnnumbered(this.builder, compression)
-    const batch = new ProducerBatch(bytes, this.builder.recordCount, this.openedAt)
+  /**
+   * Finishes the batch that is being filled. `producer` undefined: its id is not known yet. Throws
+   * `COMPRESSION_UNAVAILABLE`.
+   */
+  seal(compression: Compression, producer: ProducerIdentity | undefined): ProducerBatch {
+    // In order: not before those that wait for their numbers.
+    const mayNumber = producer !== undefined && (this.batches.at(-1)?.isNumbered ?? true)
+    const numbers = mayNumber ? this.#nextNumbers(producer, this.builder.recordCount) : undefined
+    const createdAt = this.openedAt
+    const batch = new ProducerBatch(this.builder, { compression, createdAt, numbers })
     this.builder.reset()
     this.batches.push(batch)
     return batch
@@ -62,17 +74,10 @@ export class ProducerPartition {
   }
 
   /** The batch goes out. */
-  sent(batch: ProducerBatch, producer: { producerId: number; producerEpoch: number }): void {
+  sent(batch: ProducerBatch, producer: ProducerIdentity): void {
     this.#isSettling = false
     if (this.#mustRenumber) this.#renumber(producer)
-    if (!batch.isNumbered) {
-      batch.number({
-        producerId: producer.producerId,
-        producerEpoch: producer.producerEpoch + this.#epochBumps,
-        sequence: this.#nextSequence,
-      })
-      this.#nextSequence = addToSequence(this.#nextSequence, batch.recordCount)
-    }
+    if (!batch.isNumbered) batch.number(this.#nextNumbers(producer, batch.recordCount))
     batch.isInFlight = true
     batch.attempts += 1
     this.#inFlightCount += 1
@@ -118,19 +123,20 @@ export class ProducerPartition {
     this.batches.splice(this.batches.indexOf(batch), 1, ...parts)
   }
 
-  #renumber(producer: { producerId: number; producerEpoch: number }): void {
+  #renumber(producer: ProducerIdentity): void {
     this.#mustRenumber = false
     this.#epochBumps += 1
     this.#nextSequence = 0
     for (const batch of this.batches) {
-      if (!batch.isNumbered) continue
-      batch.number({
-        producerId: producer.producerId,
-        producerEpoch: producer.producerEpoch + this.#epochBumps,
-        sequence: this.#nextSequence,
-      })
-      this.#nextSequence = addToSequence(this.#nextSequence, batch.recordCount)
+      if (batch.isNumbered) batch.number(this.#nextNumbers(producer, batch.recordCount))
     }
+  }
+
+  #nextNumbers(producer: ProducerIdentity, recordCount: number): ProducerNumbers {
+    const sequence = this.#nextSequence
+    this.#nextSequence = addToSequence(sequence, recordCount)
+    const producerEpoch = producer.producerEpoch + this.#epochBumps
+    return { producerId: producer.producerId, producerEpoch, sequence }
   }
 
   #remove(batch: ProducerBatch): void {

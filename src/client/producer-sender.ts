@@ -9,7 +9,7 @@ import { canPass, isLeaderError, kafkaFailure } from './kafka-failure.ts'
 import type { ConnectionPurpose, KafkaClient } from './kafka-client.ts'
 import { groupByTopic } from './list-offsets.ts'
 import type { ProducerBatch } from './producer-batch.ts'
-import type { ProducerPartition } from './producer-partition.ts'
+import type { ProducerIdentity, ProducerPartition } from './producer-partition.ts'
 
 /** Requests under way to one broker at most. */
 const inFlightPerBrokerMax = 5
@@ -52,7 +52,7 @@ export class ProducerSender {
   readonly #pending = new Set<ProducerPartition>()
   readonly #inFlight = new Map<number, number>()
   readonly #running = new Set<Promise<void>>()
-  #producer: { producerId: number; producerEpoch: number } | undefined
+  #producer: ProducerIdentity | undefined
   #isInitializing = false
   #isDue = false
   #isRefreshing = false
@@ -63,6 +63,11 @@ export class ProducerSender {
     this.#client = client
     this.#options = options
     this.#purpose = client.uniquePurpose('produce')
+  }
+
+  /** Undefined until the first batch is sent. */
+  get producer(): ProducerIdentity | undefined {
+    return this.#producer
   }
 
   /** The partition has a finished batch. */

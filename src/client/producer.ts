@@ -246,7 +246,7 @@ export class Producer implements AsyncDisposable {
 
   #seal(target: ProducerPartition): void {
     const { topic, openBytes } = target
-    const batch = target.seal(this.#options.compression)
+    const batch = target.seal(this.#options.compression, this.#sender.producer)
     this.#open.delete(target)
     this.#queuedBytes += batch.bytes.length - openBytes
     this.#unacknowledged.add(batch)
