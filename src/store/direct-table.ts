@@ -5,6 +5,7 @@
 import type { KvEngine, KvIterator, KvRange, KvTable } from '../kv/kv.ts'
 import { keyText } from '../kv/sorted-rows.ts'
 import type { ByteTable, StoredRows } from './byte-table.ts'
+import { OffsetTable } from './offset-table.ts'
 import type { StoredFormat, StoredRow, StoredValue } from './stored-value.ts'
 
 /** The rows of a scan of an engine. */
@@ -29,14 +30,21 @@ export class EngineRows implements StoredRows {
   }
 }
 
+const directWrites = {
+  put: (table: KvTable, key: Buffer, value: Buffer): void => table.put(key, value),
+}
+
 /** A table whose writes go straight to its engine. */
 export class DirectTable implements ByteTable {
+  readonly #name: string
   readonly #table: KvTable
+  readonly #offsets: OffsetTable
   readonly #format: StoredFormat
-  #offset = 0
 
   constructor(engine: KvEngine, name: string, format: StoredFormat) {
+    this.#name = name
     this.#table = engine.table(name)
+    this.#offsets = new OffsetTable(engine)
     this.#format = format
   }
 
@@ -63,15 +71,15 @@ export class DirectTable implements ByteTable {
   }
 
   restored(offset: number): void {
-    this.#offset = offset + 1
+    this.committed(offset + 1)
   }
 
   restoreOffset(): number {
-    return this.#offset
+    return this.#offsets.get(this.#name) ?? 0
   }
 
   committed(offset: number | undefined): void {
-    if (offset !== undefined) this.#offset = offset
+    if (offset !== undefined) this.#offsets.put(directWrites, this.#name, offset)
   }
 
   writeBehind(): boolean {

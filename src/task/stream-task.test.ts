@@ -705,10 +705,10 @@ describe('a commit', () => {
 
     task.prepareCommit()
     expect(sink.take()).toEqual([
-      `app-counts-changelog-1 a=${longText(2)}@3`,
-      `out-0 a=${longText(2)}@3`,
       `app-counts-changelog-1 b=${longText(1)}@2`,
       `out-0 b=${longText(1)}@2`,
+      `app-counts-changelog-1 a=${longText(2)}@3`,
+      `out-0 a=${longText(2)}@3`,
     ])
   })
 
