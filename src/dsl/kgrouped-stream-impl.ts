@@ -10,7 +10,8 @@ import { Materialized, type TableStoreRef } from './materialized.ts'
 import { assertFunction, assertName, type Named } from './naming.ts'
 import { kstreamAggregate } from './operators/kstream-aggregate.ts'
 import { kstreamReduce } from './operators/kstream-reduce.ts'
-import type { StoredTableState } from './operators/table-state.ts'
+import type { StoredTable } from './operators/table-forwarder.ts'
+import { TableState } from './operators/table-state.ts'
 import type { AnySerde, SerdeOf } from './topic.ts'
 
 const zero = (): number => 0
@@ -65,7 +66,7 @@ export class KGroupedStreamImpl<K, V> implements KGroupedStream<K, V> {
     prefix: string,
     options: (Named & { store?: TableStoreRef<K, A> }) | undefined,
     value: AnySerde | undefined,
-    supplier: (table: StoredTableState) => NodeSupplier,
+    supplier: (table: StoredTable) => NodeSupplier,
   ): KTable<K, A, E> {
     const { graph, node: parent, key, sources, repartitionRequired } = this.#state
     // The store takes its number before the step, and both before the repartition step.
@@ -76,8 +77,10 @@ export class KGroupedStreamImpl<K, V> implements KGroupedStream<K, V> {
       inherited: { key, value },
     })
     const name = graph.names.step(prefix, options?.name)
-    const table = { storeName: store.storeName, sendOldValues: false }
-    const node = new ProcessorGraphNode(name, supplier(table), store)
+    const { storeName } = store
+    const table = new TableState(storeName)
+    const operator = (): NodeSupplier => supplier({ storeName, sendOldValues: table.sendOldValues })
+    const node = new ProcessorGraphNode(name, operator, store)
     const state = {
       graph,
       node,

@@ -21,6 +21,7 @@ import { kstreamForEach, kstreamPeek } from './operators/kstream-peek.ts'
 import { kstreamSelectKey } from './operators/kstream-select-key.ts'
 import { ktableSource } from './operators/ktable-source.ts'
 import { passThrough } from './operators/pass-through.ts'
+import { TableState } from './operators/table-state.ts'
 import type { StreamGraph } from './stream-graph.ts'
 import type { AnySerde, SerdeOf, SinkTopic } from './topic.ts'
 
@@ -47,12 +48,12 @@ export class KStreamImpl<K, V> implements KStream<K, V> {
 
   filter<W extends V>(predicate: (value: V, key: K) => boolean, options?: Named): KStream<K, W> {
     assertFunction(predicate, 'the predicate of filter')
-    return this.#next('KSTREAM-FILTER-', kstreamFilter(predicate, 'keep'), options)
+    return this.#next('KSTREAM-FILTER-', () => kstreamFilter(predicate, 'keep'), options)
   }
 
   filterNot(predicate: (value: V, key: K) => boolean, options?: Named): KStream<K, V> {
     assertFunction(predicate, 'the predicate of filterNot')
-    return this.#next('KSTREAM-FILTER-', kstreamFilter(predicate, 'drop'), options)
+    return this.#next('KSTREAM-FILTER-', () => kstreamFilter(predicate, 'drop'), options)
   }
 
   map<K2, V2>(
@@ -60,7 +61,7 @@ export class KStreamImpl<K, V> implements KStream<K, V> {
     options?: Named & { key?: SerdeOf<K2>; value?: SerdeOf<V2> },
   ): KStream<K2, V2> {
     assertFunction(mapper, 'the mapper of map')
-    return this.#next('KSTREAM-MAP-', kstreamMap(mapper), options, {
+    return this.#next('KSTREAM-MAP-', () => kstreamMap(mapper), options, {
       key: options?.key,
       value: options?.value,
       repartitionRequired: true,
@@ -72,7 +73,7 @@ export class KStreamImpl<K, V> implements KStream<K, V> {
     options?: Named & { value?: SerdeOf<V2> },
   ): KStream<K, V2> {
     assertFunction(mapper, 'the mapper of mapValues')
-    return this.#next('KSTREAM-MAPVALUES-', kstreamMapValues(mapper), options, {
+    return this.#next('KSTREAM-MAPVALUES-', () => kstreamMapValues(mapper), options, {
       value: options?.value,
     })
   }
@@ -82,7 +83,7 @@ export class KStreamImpl<K, V> implements KStream<K, V> {
     options?: Named & { key?: SerdeOf<K2>; value?: SerdeOf<V2> },
   ): KStream<K2, V2> {
     assertFunction(mapper, 'the mapper of flatMap')
-    return this.#next('KSTREAM-FLATMAP-', kstreamFlatMap(mapper), options, {
+    return this.#next('KSTREAM-FLATMAP-', () => kstreamFlatMap(mapper), options, {
       key: options?.key,
       value: options?.value,
       repartitionRequired: true,
@@ -94,7 +95,7 @@ export class KStreamImpl<K, V> implements KStream<K, V> {
     options?: Named & { value?: SerdeOf<V2> },
   ): KStream<K, V2> {
     assertFunction(mapper, 'the mapper of flatMapValues')
-    return this.#next('KSTREAM-FLATMAPVALUES-', kstreamFlatMapValues(mapper), options, {
+    return this.#next('KSTREAM-FLATMAPVALUES-', () => kstreamFlatMapValues(mapper), options, {
       value: options?.value,
     })
   }
@@ -109,12 +110,12 @@ export class KStreamImpl<K, V> implements KStream<K, V> {
 
   peek(action: (value: V, key: K) => void, options?: Named): KStream<K, V> {
     assertFunction(action, 'the action of peek')
-    return this.#next('KSTREAM-PEEK-', kstreamPeek(action), options)
+    return this.#next('KSTREAM-PEEK-', () => kstreamPeek(action), options)
   }
 
   forEach(action: (value: V, key: K) => void, options?: Named): void {
     assertFunction(action, 'the action of forEach')
-    this.#next('KSTREAM-FOREACH-', kstreamForEach(action), options)
+    this.#next('KSTREAM-FOREACH-', () => kstreamForEach(action), options)
   }
 
   merge(other: KStream<K, V>, options?: Named): KStream<K, V> {
@@ -124,7 +125,7 @@ export class KStreamImpl<K, V> implements KStream<K, V> {
       throw new StreamsError('TOPOLOGY_INVALID', { detail })
     }
     const name = graph.names.step('KSTREAM-MERGE-', options?.name)
-    const merged = new ProcessorGraphNode(name, passThrough())
+    const merged = new ProcessorGraphNode(name, passThrough)
     graph.add(merged, [node, other.state.node])
     return new KStreamImpl({
       graph,
@@ -168,9 +169,9 @@ export class KStreamImpl<K, V> implements KStream<K, V> {
       inherited: { key, value },
     })
     // A table that nobody can query is not kept, as long as no step below needs it.
-    const table = { storeName: store.queryableName, sendOldValues: false }
+    const table = new TableState(store.queryableName)
     const kept = table.storeName === undefined ? undefined : store
-    const node = new ProcessorGraphNode(name, ktableSource(table), kept)
+    const node = new ProcessorGraphNode(name, () => ktableSource(table), kept)
     const state = {
       graph,
       node,
@@ -216,7 +217,7 @@ export class KStreamImpl<K, V> implements KStream<K, V> {
     selector: (value: V, key: K) => K2,
     options: (Named & { key?: SerdeOf<K2> }) | undefined,
   ): KStreamImpl<K2, V> {
-    return this.#next('KSTREAM-KEY-SELECT-', kstreamSelectKey(selector), options, {
+    return this.#next('KSTREAM-KEY-SELECT-', () => kstreamSelectKey(selector), options, {
       key: options?.key,
       repartitionRequired: true,
     })
@@ -225,7 +226,7 @@ export class KStreamImpl<K, V> implements KStream<K, V> {
   /** Adds a step below this one; what does not change is inherited. */
   #next<K2, V2>(
     prefix: string,
-    supplier: NodeSupplier,
+    supplier: () => NodeSupplier,
     options: Named | undefined,
     changes: Partial<StreamState> = {},
   ): KStreamImpl<K2, V2> {

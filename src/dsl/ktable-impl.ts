@@ -9,7 +9,8 @@ import { assertFunction, type Named } from './naming.ts'
 import { ktableFilter } from './operators/ktable-filter.ts'
 import { ktableMapValues } from './operators/ktable-map-values.ts'
 import { ktableToStream } from './operators/ktable-to-stream.ts'
-import type { TableState } from './operators/table-state.ts'
+import type { Table } from './operators/table-forwarder.ts'
+import { TableState } from './operators/table-state.ts'
 import type { StreamGraph } from './stream-graph.ts'
 import type { AnySerde, SerdeOf } from './topic.ts'
 
@@ -44,9 +45,7 @@ export class KTableImpl<K, V, E> implements KTable<K, V, E> {
     options?: Named & { store?: TableStoreRef<K, W> },
   ): KTable<K, W, W | null> {
     assertFunction(predicate, 'the predicate of filter')
-    return this.#next('KTABLE-FILTER-', options, this.state.value, (table) =>
-      ktableFilter(table, predicate, 'keep'),
-    )
+    return this.#filter<W>(predicate, 'keep', options)
   }
 
   filterNot(
@@ -54,9 +53,7 @@ export class KTableImpl<K, V, E> implements KTable<K, V, E> {
     options?: Named & { store?: TableStoreRef<K, V> },
   ): KTable<K, V> {
     assertFunction(predicate, 'the predicate of filterNot')
-    return this.#next('KTABLE-FILTER-', options, this.state.value, (table) =>
-      ktableFilter(table, predicate, 'drop'),
-    )
+    return this.#filter<V>(predicate, 'drop', options)
   }
 
   mapValues<V2>(
@@ -72,9 +69,21 @@ export class KTableImpl<K, V, E> implements KTable<K, V, E> {
   toStream(options?: Named): KStream<K, E> {
     const { graph, node: parent, key, value, sources } = this.state
     const name = graph.names.step('KTABLE-TOSTREAM-', options?.name)
-    const node = new ProcessorGraphNode(name, ktableToStream())
+    const node = new ProcessorGraphNode(name, ktableToStream)
     graph.add(node, [parent])
     return new KStreamImpl({ graph, node, key, value, sources, repartitionRequired: false })
+  }
+
+  #filter<W extends V>(
+    predicate: (value: V, key: K) => boolean,
+    mode: 'keep' | 'drop',
+    options: (Named & { store?: TableStoreRef<K, W> }) | undefined,
+  ): KTable<K, W, W | null> {
+    const filtered = this.#next<W, W | null>('KTABLE-FILTER-', options, this.state.value, (table) =>
+      ktableFilter(table, predicate, mode),
+    )
+    filtered.state.table.inheritOldValues()
+    return filtered
   }
 
   /** Adds a step whose result is kept only when the user names a store for it. */
@@ -82,15 +91,15 @@ export class KTableImpl<K, V, E> implements KTable<K, V, E> {
     prefix: string,
     options: (Named & { store?: TableStoreRef<K, V2> }) | undefined,
     value: AnySerde | undefined,
-    supplier: (table: TableState) => NodeSupplier,
-  ): KTable<K, V2, E2> {
+    supplier: (table: Table) => NodeSupplier,
+  ): KTableImpl<K, V2, E2> {
     const { graph, node: parent, key } = this.state
     const name = graph.names.step(prefix, options?.name)
     const inherited = { key, value }
     const naming = { names: graph.names, prefix, step: name, inherited }
     const store = options?.store === undefined ? undefined : Materialized.of(options.store, naming)
-    const table = { storeName: store?.storeName, sendOldValues: false }
-    const node = new ProcessorGraphNode(name, supplier(table), store)
+    const table = new TableState(store?.storeName, this.state.table)
+    const node = new ProcessorGraphNode(name, () => supplier(table), store)
     graph.add(node, [parent])
     return new KTableImpl({
       ...this.state,

@@ -9,6 +9,7 @@ import { KTableImpl } from './ktable-impl.ts'
 import { Materialized, type TableStoreRef } from './materialized.ts'
 import type { Named } from './naming.ts'
 import { ktableSource } from './operators/ktable-source.ts'
+import { TableState } from './operators/table-state.ts'
 import { StreamGraph } from './stream-graph.ts'
 import type { Topic } from './topic.ts'
 
@@ -67,11 +68,11 @@ export class StreamsBuilder {
     })
     const source = names.suffixedStep('KSTREAM-SOURCE-', '-source', options?.name)
     const name = names.step('KTABLE-SOURCE-', options?.name)
-    const table = { storeName: store.queryableName, sendOldValues: false }
+    const table = new TableState(store.queryableName)
     const node = new TableSourceNode(name, {
       source,
       topic: topic as Topic<unknown, unknown>,
-      supplier: ktableSource(table),
+      supplier: () => ktableSource(table),
       store: store.queryableName === undefined ? undefined : store,
     })
     this.#graph.addSource(node)

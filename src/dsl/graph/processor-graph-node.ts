@@ -5,17 +5,18 @@ import { GraphNode } from './graph-node.ts'
 
 /** Runs an operator, with a store or without. Java's ProcessorGraphNode. */
 export class ProcessorGraphNode extends GraphNode {
-  readonly #supplier: NodeSupplier
+  readonly #supplier: () => NodeSupplier
   readonly #store: Materialized | undefined
 
-  constructor(name: string, supplier: NodeSupplier, store?: Materialized) {
+  /** `supplier` is asked when the topology is built: then it is known what steps below need. */
+  constructor(name: string, supplier: () => NodeSupplier, store?: Materialized) {
     super(name)
     this.#supplier = supplier
     this.#store = store
   }
 
   override write(topology: TopologyBuilder, parents: readonly string[]): void {
-    topology.addProcessor(this.name, this.#supplier, parents)
+    topology.addProcessor(this.name, this.#supplier(), parents)
     if (this.#store !== undefined) topology.addStore(this.#store.storeNode(), [this.name])
   }
 }

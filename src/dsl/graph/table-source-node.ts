@@ -8,7 +8,7 @@ import { GraphNode } from './graph-node.ts'
 export class TableSourceNode extends GraphNode {
   readonly #source: string
   readonly #topic: Topic<unknown, unknown>
-  readonly #supplier: NodeSupplier
+  readonly #supplier: () => NodeSupplier
   readonly #store: Materialized | undefined
 
   constructor(
@@ -16,7 +16,7 @@ export class TableSourceNode extends GraphNode {
     options: {
       source: string
       topic: Topic<unknown, unknown>
-      supplier: NodeSupplier
+      supplier: () => NodeSupplier
       store: Materialized | undefined
     },
   ) {
@@ -30,7 +30,7 @@ export class TableSourceNode extends GraphNode {
   override write(topology: TopologyBuilder): void {
     const { name, key, value, timestamp, offsetReset } = this.#topic
     topology.addSource(this.#source, { topics: [name], key, value, timestamp, offsetReset })
-    topology.addProcessor(this.name, this.#supplier, [this.#source])
+    topology.addProcessor(this.name, this.#supplier(), [this.#source])
     if (this.#store !== undefined) topology.addStore(this.#store.storeNode(), [this.name])
   }
 }

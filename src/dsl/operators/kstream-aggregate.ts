@@ -1,8 +1,7 @@
 import type { NodeSupplier } from '../../processor/processor.ts'
 import type { TimestampedKeyValueStore } from '../../store/key-value-store.ts'
 import { droppedNullKeyOrValue } from './dropped-reason.ts'
-import { TableForwarder } from './table-forwarder.ts'
-import type { StoredTableState } from './table-state.ts'
+import { TableForwarder, type StoredTable } from './table-forwarder.ts'
 import type { AggregateFunction } from './user-function.ts'
 
 /**
@@ -10,12 +9,12 @@ import type { AggregateFunction } from './user-function.ts'
  * records; an aggregator that returns null or undefined deletes it. Java's KStreamAggregate.
  */
 export function kstreamAggregate(
-  table: StoredTableState,
+  table: StoredTable,
   initializer: () => unknown,
   aggregator: AggregateFunction,
 ): NodeSupplier {
+  const { storeName, sendOldValues } = table
   return (context) => {
-    const { storeName, sendOldValues } = table
     const store = context.store(storeName) as TimestampedKeyValueStore<unknown, unknown>
     const forwarder = new TableForwarder(context, storeName, { sendOldValues })
     return {

@@ -1,17 +1,16 @@
 import type { NodeSupplier } from '../../processor/processor.ts'
 import type { TimestampedKeyValueStore } from '../../store/key-value-store.ts'
 import { droppedNullKeyOrValue } from './dropped-reason.ts'
-import { TableForwarder } from './table-forwarder.ts'
-import type { StoredTableState } from './table-state.ts'
+import { TableForwarder, type StoredTable } from './table-forwarder.ts'
 import type { AggregateFunction } from './user-function.ts'
 
 /**
  * Combines the values of a key, beginning with the first. Its timestamp is the latest of the
  * records; a reducer that returns null or undefined deletes it. Java's KStreamReduce.
  */
-export function kstreamReduce(table: StoredTableState, reducer: AggregateFunction): NodeSupplier {
+export function kstreamReduce(table: StoredTable, reducer: AggregateFunction): NodeSupplier {
+  const { storeName, sendOldValues } = table
   return (context) => {
-    const { storeName, sendOldValues } = table
     const store = context.store(storeName) as TimestampedKeyValueStore<unknown, unknown>
     const forwarder = new TableForwarder(context, storeName, { sendOldValues })
     return {

@@ -2,8 +2,7 @@ import type { Change } from '../../processor/change.ts'
 import type { NodeSupplier } from '../../processor/processor.ts'
 import type { TimestampedKeyValueStore } from '../../store/key-value-store.ts'
 import { ChangeForwarder } from './change-forwarder.ts'
-import { TableForwarder } from './table-forwarder.ts'
-import type { TableState } from './table-state.ts'
+import { TableForwarder, type Table } from './table-forwarder.ts'
 import type { UserFunction } from './user-function.ts'
 
 /**
@@ -11,15 +10,15 @@ import type { UserFunction } from './user-function.ts'
  * deleted below. Java's KTableFilter.
  */
 export function ktableFilter(
-  table: TableState,
+  table: Table,
   predicate: UserFunction<unknown>,
   mode: 'keep' | 'drop',
 ): NodeSupplier {
   const wanted = mode === 'keep'
   const filtered = (value: unknown, key: unknown): unknown =>
     value !== undefined && Boolean(predicate(value, key)) === wanted ? value : undefined
+  const { storeName, sendOldValues } = table
   return (context) => {
-    const { storeName, sendOldValues } = table
     if (storeName === undefined) {
       const changes = new ChangeForwarder(context)
       return {

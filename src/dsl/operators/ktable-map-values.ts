@@ -2,19 +2,18 @@ import type { Change } from '../../processor/change.ts'
 import type { NodeSupplier } from '../../processor/processor.ts'
 import type { TimestampedKeyValueStore } from '../../store/key-value-store.ts'
 import { ChangeForwarder } from './change-forwarder.ts'
-import { TableForwarder } from './table-forwarder.ts'
-import type { TableState } from './table-state.ts'
+import { TableForwarder, type Table } from './table-forwarder.ts'
 import type { UserFunction } from './user-function.ts'
 
 /**
  * Replaces the value of each row; a mapper that gives null or undefined deletes it. Java's
  * KTableMapValues.
  */
-export function ktableMapValues(table: TableState, mapper: UserFunction<unknown>): NodeSupplier {
+export function ktableMapValues(table: Table, mapper: UserFunction<unknown>): NodeSupplier {
   const mapped = (value: unknown, key: unknown): unknown =>
     value === undefined ? undefined : (mapper(value, key) ?? undefined)
+  const { storeName, sendOldValues } = table
   return (context) => {
-    const { storeName, sendOldValues } = table
     if (storeName === undefined) {
       const changes = new ChangeForwarder(context)
       return {

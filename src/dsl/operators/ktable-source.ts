@@ -2,16 +2,15 @@ import type { NodeSupplier } from '../../processor/processor.ts'
 import type { TimestampedKeyValueStore } from '../../store/key-value-store.ts'
 import { ChangeForwarder } from './change-forwarder.ts'
 import { droppedNullKey } from './dropped-reason.ts'
-import { TableForwarder } from './table-forwarder.ts'
-import type { TableState } from './table-state.ts'
+import { TableForwarder, type Table } from './table-forwarder.ts'
 
 /**
  * Takes a stream as the changes of a table: the last value of a key counts, also when it is older
  * by its timestamp, and null deletes. Java's KTableSource.
  */
-export function ktableSource(table: TableState): NodeSupplier {
+export function ktableSource(table: Table): NodeSupplier {
+  const { storeName, sendOldValues } = table
   return (context) => {
-    const { storeName, sendOldValues } = table
     if (storeName === undefined) {
       const changes = new ChangeForwarder(context)
       return {

@@ -1,6 +1,19 @@
 import type { NodeContext } from '../../processor/processor.ts'
 import { ChangeForwarder } from './change-forwarder.ts'
 
+/** What an operator is told of the table that it makes. */
+export interface Table {
+  /** The store to write; undefined: the table is not kept. */
+  readonly storeName: string | undefined
+  /** Say in each change which value it replaces. */
+  readonly sendOldValues: boolean
+}
+
+/** A table whose operator always has a store: an aggregation. */
+export interface StoredTable extends Table {
+  readonly storeName: string
+}
+
 /**
  * Forwards the changes of a table's store: at once when the store is not cached, else when they
  * leave the cache, the last one of each key. Java's TimestampedTupleForwarder and
