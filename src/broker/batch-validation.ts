@@ -106,6 +106,19 @@ function recordsProblem(
   settings: TopicSettings,
 ): ValidatedBatch | undefined {
   if (reader.compression !== 'none' && !settings.isCompacted) return undefined
+  try {
+    return eachRecordProblem(reader, settings)
+  } catch (error) {
+    // What cannot be read here can still be kept for others; compaction leaves it as it is.
+    if (isStreamsError(error, 'COMPRESSION_UNAVAILABLE')) return undefined
+    throw error
+  }
+}
+
+function eachRecordProblem(
+  reader: RecordBatchReader,
+  settings: TopicSettings,
+): ValidatedBatch | undefined {
   let expected = 0
   while (reader.next()) {
     if (reader.offset !== expected)

@@ -1,7 +1,10 @@
 import type { Disk } from '../base/disk.ts'
 import { StreamsError, messageOf } from '../errors.ts'
+import { readInt64, writeInt64 } from '../protocol/record-batch-layout.ts'
 
 const fileName = 'checkpoint.json'
+const startOffsetFileName = 'start-offset'
+const startOffsetBytes = 8
 
 /** More ranges than this are put together, as if the older ones had been cleaned later. */
 const rangesMax = 1000
@@ -13,7 +16,6 @@ export interface CleanedRange {
 }
 
 interface Content {
-  readonly startOffset: number
   readonly cleaned: readonly CleanedRange[]
 }
 
@@ -25,16 +27,20 @@ interface Content {
 export class LogCheckpoint {
   readonly #disk: Disk
   readonly #path: string
+  readonly #startOffsetPath: string
   #content: Content
+  #startOffset: number
 
   constructor(disk: Disk, directory: string) {
     this.#disk = disk
     this.#path = `${directory}/${fileName}`
+    this.#startOffsetPath = `${directory}/${startOffsetFileName}`
     this.#content = read(directory, disk.readFile(this.#path))
+    this.#startOffset = readStartOffset(disk.readFile(this.#startOffsetPath))
   }
 
   get startOffset(): number {
-    return this.#content.startOffset
+    return this.#startOffset
   }
 
   /** The offset after what was cleaned at least once. */
@@ -42,8 +48,16 @@ export class LogCheckpoint {
     return this.#content.cleaned.at(-1)?.endOffset ?? 0
   }
 
+  /**
+   * Like the records, it is handed to the operating system and not put on the medium: Kafka Streams
+   * deletes what it has read from its repartition topics at every commit.
+   */
   setStartOffset(startOffset: number): void {
-    this.#write({ ...this.#content, startOffset })
+    const bytes = Buffer.alloc(startOffsetBytes)
+    writeInt64(bytes, 0, startOffset)
+    using file = this.#disk.open(this.#startOffsetPath, { create: true })
+    file.write(bytes, 0)
+    this.#startOffset = startOffset
   }
 
   /**
@@ -58,7 +72,7 @@ export class LogCheckpoint {
       (cleaned.length > rangesMax || (cleaned[1] as CleanedRange).cleanedAtMs < forgetBeforeMs)
     )
       cleaned.shift()
-    this.#write({ ...this.#content, cleaned })
+    this.#write({ cleaned })
   }
 
   /** When the record at this offset was cleaned first; Infinity when it was not. */
@@ -73,8 +87,13 @@ export class LogCheckpoint {
   }
 }
 
+/** A file that the machine's crash has left empty tells nothing: what was deleted is there again. */
+function readStartOffset(bytes: Buffer | undefined): number {
+  return bytes?.length === startOffsetBytes ? readInt64(bytes, 0) : 0
+}
+
 function read(directory: string, bytes: Buffer | undefined): Content {
-  if (bytes === undefined) return { startOffset: 0, cleaned: [] }
+  if (bytes === undefined) return { cleaned: [] }
   try {
     return JSON.parse(bytes.toString('utf8')) as Content
   } catch (error) {

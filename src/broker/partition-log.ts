@@ -5,7 +5,7 @@
  *        v                                                          v
  *     |  00..0.log (cleaned, offsets have gaps) | 00..812.log | 00..1500.log (active) |
  *
- * A directory holds the segments and `checkpoint.json`. What is acknowledged has been handed to the
+ * A directory holds the segments, `start-offset` and `checkpoint.json`. What is acknowledged has been handed to the
  * operating system; it is put on the medium when the log is closed.
  */
 import { assert } from '../base/assert.ts'
@@ -109,7 +109,7 @@ export class PartitionLog {
     this.#segments = this.#recover()
     const first = this.#segments[0] as LogSegment
     this.#startOffset = Math.max(first.baseOffset, this.#checkpoint.startOffset)
-    // Deleted, and then lost by a crash of the machine: the log goes on after what was deleted.
+    // A crash of the machine took more than what was deleted: the log goes on after that.
     if (this.#startOffset > this.endOffset) {
       for (const segment of this.#segments) segment.remove()
       this.#segments = [this.#newSegment(this.#startOffset)]

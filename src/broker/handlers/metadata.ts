@@ -42,7 +42,11 @@ function find(
   }
   const known = broker.topics.get(name)
   if (known !== undefined) return describe(known)
-  const specification = { name, partitionCount: broker.defaultPartitions, configs: new Map() }
+  const specification = {
+    name,
+    partitionCount: broker.defaultPartitions,
+    configs: new Map<string, string>(),
+  }
   if (!mayCreate) {
     const isInvalid = broker.topics.problem(specification)?.error === 'INVALID_TOPIC_EXCEPTION'
     const code = isInvalid
