@@ -22,6 +22,7 @@ const keyCount = 100_000
 const recordsPerBatch = 1000
 const recordsPerRound = 1_000_000
 const rounds = 8
+const startTimestamp = 1_700_000_000_000
 const batchBytesMax = 256 * 1024
 const producer = { producerId: -1, producerEpoch: -1, baseSequence: -1 }
 
@@ -96,7 +97,11 @@ function makeBatches(): Buffer[] {
     for (let record = 0; record < recordsPerBatch; record += 1) {
       state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
       const key = `key-${String(state % keyCount).padStart(7, '0')}`
-      batch.append(Buffer.from(key), Buffer.from(`value ${offset + record}`), offset + record)
+      batch.append(
+        Buffer.from(key),
+        Buffer.from(`value ${offset + record}`),
+        startTimestamp + offset + record,
+      )
     }
     batches.push(batch.build({ ...producer, baseOffset: offset }))
   }

@@ -9,14 +9,14 @@ import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import { parseTaskId, type TaskId } from '../processor/record-metadata.ts'
 import { RecordBatchReader } from '../protocol/record-batch.ts'
 import type { RecordContext } from '../store/state-store.ts'
-import { buildStore } from '../store/store-builder.ts'
+import { buildStore, type BuiltStore } from '../store/store-builder.ts'
 import type { StoreNode } from '../topology/node.ts'
 import { changelogTopic } from '../topology/topology.ts'
 import type { RecordCollector } from './record-collector.ts'
 import type { TaskChangelog } from './task.ts'
 
 /** A store as a task holds it. */
-export type TaskStore = ReturnType<typeof buildStore>
+export type TaskStore = BuiltStore
 
 /** The engines of one task: one in memory, one persistent, each opened when a store asks for it. */
 export interface TaskEngines {
