@@ -1,7 +1,7 @@
 import { StreamsError, messageOf } from '../errors.ts'
 import type { AnyStore, KeyValueStoreDescriptor } from '../store/descriptor.ts'
 import { LocalQuery } from './local-query.ts'
-import type { QueryTarget, ScanBounds } from './query-target.ts'
+import type { QueryTarget } from './query-target.ts'
 import type {
   QueryableKeyValueStore,
   QueryableStore,
@@ -9,6 +9,7 @@ import type {
   QueryRangeOptions,
 } from './queryable-store.ts'
 import { pageRowsMax, type QueryExecutor } from './request.ts'
+import type { ScanBounds } from './scan-bounds.ts'
 
 /** Questions of one `getMany` that are under way at a time. */
 const concurrentGetsMax = 32

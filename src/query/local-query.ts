@@ -10,11 +10,11 @@ import { mergeRows } from './page.ts'
 import type {
   LocalPartition,
   QueryTarget,
-  ScanBounds,
   StorePosition,
   StoreRow,
   StoreView,
 } from './query-target.ts'
+import { rangeOf } from './scan-bounds.ts'
 import {
   assertNotAborted,
   pageBytesMax,
@@ -94,7 +94,9 @@ export function readRows(
   request: PageRequest,
 ): { rows: StoreRow[]; more: boolean } {
   const { bounds, after, limit } = request
-  const scans = partitions.map(({ view }) => view.scan(resumed(bounds, after)))
+  const range = rangeOf(bounds, after)
+  if (range === undefined) return { rows: [], more: false }
+  const scans = partitions.map(({ view }) => view.byteRows(range))
   try {
     return mergeRows(
       scans.map((rows) => ({ rows, complete: true })),
@@ -114,12 +116,6 @@ export function readRows(
 /** Estimated bytes of a row. */
 export function rowBytes({ value: serde }: AnyStore, { keyBytes, value }: StoreRow): number {
   return keyBytes.length + (serde.sizeOf?.(value) ?? valueBytesDefault)
-}
-
-/** The bounds of what is left; the key itself is still within them, the merge passes over it. */
-function resumed(bounds: ScanBounds, after: Buffer | undefined): ScanBounds {
-  if (after === undefined) return bounds
-  return bounds.reverse === true ? { ...bounds, to: after } : { ...bounds, from: after }
 }
 
 /** The positions of several partitions as one. */
@@ -155,7 +151,7 @@ export class LocalQuery implements QueryExecutor {
   getFrom(partition: number, store: string, keyBytes: Buffer): GetAnswer {
     const { view, role, lag, position } = readablePartition(this.#target, store, partition)
     const meta = { store, partition, servedBy: this.#servedBy, role, lag, position, partial: false }
-    return { kind: 'get', found: view.get(keyBytes), meta }
+    return { kind: 'get', found: view.getBytes(keyBytes), meta }
   }
 
   async page(request: PageRequest): Promise<PageAnswer> {

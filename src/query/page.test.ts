@@ -8,7 +8,7 @@ const rowOf = (key: string): StoreRow => ({
   keyBytes: Buffer.from(key),
   key,
   value: 1,
-  timestamp: undefined,
+  timestamp: -1,
 })
 
 const source = (keys: string, complete = true): RowSource => ({
@@ -86,7 +86,7 @@ test('pages that follow each other have each row once, whatever the limits', () 
               : list.filter((key) => compareBytes(key, last) * (reverse ? -1 : 1) >= 0)
           const sources = owned.map((list) => ({
             rows: from(list)
-              .map((keyBytes) => ({ keyBytes, key: '', value: 1, timestamp: undefined }))
+              .map((keyBytes) => ({ keyBytes, key: '', value: 1, timestamp: -1 }))
               .values(),
             complete: true,
           }))

@@ -1,5 +1,8 @@
 import type { Endpoint } from '../group/membership.ts'
 import type { AnyStore } from '../store/descriptor.ts'
+import type { EntryRow } from '../store/entry-table.ts'
+import type { ValueAndTimestamp } from '../store/key-value-store.ts'
+import type { ReadView } from '../store/read-view.ts'
 
 /**
  * Whether an instance can be asked at all: `rebalancing` still answers for the partitions that it
@@ -10,36 +13,17 @@ export type QueryAvailability = 'not-started' | 'rebalancing' | 'running' | 'sto
 /** How far a store has come: for each topic that feeds it, the next offset of each partition. */
 export type StorePosition = Readonly<Record<string, Readonly<Record<string, number>>>>
 
-/** One row as a scan gives it; the bytes of the key are what pages are ordered by. */
-export interface StoreRow {
-  readonly keyBytes: Buffer
-  readonly key: unknown
-  readonly value: unknown
-  /** Milliseconds; undefined for a store without timestamps. */
-  readonly timestamp: number | undefined
-}
+/** A row as a scan gives it; the bytes of the key are what pages are ordered by. */
+export type StoreRow = EntryRow<unknown, unknown>
 
-/** A value with its timestamp, when the store keeps one. */
-export interface StoreValue {
-  readonly value: unknown
-  readonly timestamp: number | undefined
-}
-
-/** Bounds of a scan in key bytes, both inclusive. */
-export interface ScanBounds {
-  readonly from?: Buffer
-  readonly to?: Buffer
-  readonly prefix?: Buffer
-  readonly reverse?: boolean
-}
+/** A value with its timestamp, which is -1 in a store without. */
+export type StoreValue = ValueAndTimestamp<unknown>
 
 /** Reads of one partition of a store, synchronous, between two records of its task. */
-export interface StoreView {
-  get(keyBytes: Buffer): StoreValue | undefined
-  /** Rows in the order of their key bytes. Take what is needed at once, then let it close. */
-  scan(bounds: ScanBounds): IterableIterator<StoreRow> & Disposable
-  approximateEntryCount(): number
-}
+export type StoreView = Pick<
+  ReadView<unknown, unknown>,
+  'getBytes' | 'byteRows' | 'approximateEntryCount'
+>
 
 /** A partition of a store that this instance holds. Fetched anew for each question, never kept. */
 export interface LocalPartition {

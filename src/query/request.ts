@@ -1,5 +1,6 @@
 import { StreamsError } from '../errors.ts'
-import type { ScanBounds, StorePosition, StoreRow, StoreValue } from './query-target.ts'
+import type { StorePosition, StoreRow, StoreValue } from './query-target.ts'
+import type { ScanBounds } from './scan-bounds.ts'
 
 /** Rows of a page when the question does not say. */
 export const pageRowsDefault = 100

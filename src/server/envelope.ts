@@ -57,7 +57,7 @@ export function rowOf(
 
 function rowMembers(format: RowFormat, row: StoreRow): string {
   const key = JSON.stringify(formatKey(format.store, format.key, row))
-  const timestamp = row.timestamp === undefined ? '' : `,"timestamp":${row.timestamp}`
+  const timestamp = row.timestamp < 0 ? '' : `,"timestamp":${row.timestamp}`
   return `"key":${key},"value":${valueText(format, row.value)}${timestamp}`
 }
 

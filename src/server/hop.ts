@@ -106,7 +106,7 @@ export class HopPeers implements QueryPeers {
     const keyBytes = Buffer.from(row.key, 'base64')
     const key: unknown = descriptor.key.deserialize(keyBytes)
     const value: unknown = descriptor.value.deserialize(Buffer.from(row.value, 'base64'))
-    return { keyBytes, key, value, timestamp: row.timestamp }
+    return { keyBytes, key, value, timestamp: row.timestamp ?? -1 }
   }
 }
 

@@ -6,10 +6,11 @@ import type {
   PartitionHosts,
   QueryAvailability,
   QueryTarget,
-  ScanBounds,
   StoreRow,
   StoreView,
 } from '../../src/query/query-target.ts'
+import type { KvRange } from '../../src/kv/kv.ts'
+import type { StoreIterator } from '../../src/store/key-value-store.ts'
 import type { AnyStore } from '../../src/store/descriptor.ts'
 
 /** The rows of one partition, in an array that is as slow and as plain as can be. */
@@ -23,22 +24,21 @@ export class PlainRows implements StoreView {
     this.#store = store
   }
 
-  put(key: unknown, value: unknown, timestamp: number | undefined): void {
+  put(key: unknown, value: unknown, timestamp: number): void {
     const keyBytes = Buffer.from(this.#store.key.serialize(key))
     this.#rows.push({ keyBytes, key, value, timestamp })
     this.#rows.sort((a, b) => compareBytes(a.keyBytes, b.keyBytes))
   }
 
-  get(keyBytes: Buffer): StoreRow | undefined {
+  getBytes(keyBytes: Buffer): StoreRow | undefined {
     return this.#rows.find((row) => row.keyBytes.equals(keyBytes))
   }
 
-  scan({ from, to, prefix, reverse }: ScanBounds): IterableIterator<StoreRow> & Disposable {
+  byteRows({ from, to, toExclusive, reverse }: KvRange): StoreIterator<StoreRow> {
     const rows = this.#rows.filter(
       ({ keyBytes }) =>
         (from === undefined || compareBytes(keyBytes, from) >= 0) &&
-        (to === undefined || compareBytes(keyBytes, to) <= 0) &&
-        (prefix === undefined || keyBytes.subarray(0, prefix.length).equals(prefix)),
+        (to === undefined || compareBytes(keyBytes, to) < (toExclusive === true ? 0 : 1)),
     )
     if (reverse === true) rows.reverse()
     this.openScans += 1
@@ -76,7 +76,7 @@ export class QueryInstance implements QueryTarget {
   }
 
   /** Puts the row into the partition of its key, when that is here. */
-  put(key: unknown, value: unknown, timestamp?: number): void {
+  put(key: unknown, value: unknown, timestamp = -1): void {
     const keyBytes = this.#store.key.serialize(key)
     const partition = partitionForKey(keyBytes, this.partitions ?? 1)
     this.#held.get(partition)?.put(key, value, timestamp)
