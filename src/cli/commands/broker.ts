@@ -1,0 +1,59 @@
+import { createLog } from '../../base/log.ts'
+import { shutdownSignal } from '../../base/shutdown-signal.ts'
+import { systemDisk } from '../../base/disk.ts'
+import { startBroker } from '../../broker/index.ts'
+import { ParentLink, failureLine } from '../demo/parent-link.ts'
+import { watchedDisk } from '../demo/watched-disk.ts'
+
+export interface BrokerCommandOptions {
+  readonly host: string
+  readonly port: number
+  readonly dataDir?: string
+}
+
+/** Milliseconds that the broker outlives a demo that is gone: its instances commit, and leave. */
+const orphanDelayMs = 3000
+
+/** Runs the dev broker until it is told to stop. */
+export async function runBroker({ host, port, dataDir }: BrokerCommandOptions): Promise<void> {
+  const link = ParentLink.open()
+  const told = new Set<string>()
+  const onDiskFailure = (error: unknown): void => {
+    const line = failureLine(error)
+    if (told.has(line)) return
+    told.add(line)
+    if (link === undefined) process.stderr.write(`millpond: ${line}\n`)
+    else link.failure(error)
+  }
+  const signal = link?.stop ?? shutdownSignal()
+  try {
+    await using broker = await startBroker({
+      host,
+      port,
+      dataDir,
+      ...(dataDir === undefined ? {} : { disk: watchedDisk(systemDisk, onDiskFailure) }),
+      log: createLog((level, message) => process.stderr.write(`${level}: ${message}\n`), {
+        level: 'warn',
+      }),
+    })
+    const place = dataDir === undefined ? 'in memory' : `data in ${dataDir}`
+    process.stdout.write(`Kafka for development on ${broker.address}, ${place}. Ctrl-C stops it.\n`)
+    link?.ready(broker.port)
+    await aborted(signal)
+    if (link?.isOrphan === true) await new Promise((resolve) => setTimeout(resolve, orphanDelayMs))
+  } catch (error) {
+    if (link === undefined) throw error
+    link.failure(error)
+    process.exitCode = 1
+  } finally {
+    link?.close()
+  }
+}
+
+/** Resolves when the signal aborts. */
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

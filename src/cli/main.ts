@@ -1,0 +1,101 @@
+#!/usr/bin/env node
+/**
+ * The program `millpond`. Exit codes: 0 done, 1 failed (one line on standard error says why), 2 wrong
+ * usage, 130 interrupted before it was done.
+ */
+import { readFileSync } from 'node:fs'
+import { Command, CommanderError } from 'commander'
+import { runBroker, type BrokerCommandOptions } from './commands/broker.ts'
+import { runDemoInstance, type DemoInstanceOptions } from './commands/demo-instance.ts'
+import {
+  parseInstances,
+  parsePort,
+  parseRate,
+  parseRepeated,
+  type DemoOptions,
+} from './demo/demo-options.ts'
+import { runDemo } from './demo/demo.ts'
+import { failureLine } from './demo/parent-link.ts'
+
+const exitCode = { failed: 1, usage: 2 }
+
+function version(): string {
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(manifest) as { version: string }).version
+}
+
+function brokerCommand(program: Command): void {
+  program
+    .command('broker')
+    .summary('run a Kafka broker for development and tests')
+    .description(
+      'Runs a Kafka broker on one node, for development and tests: kcat, kafkajs and the Java\n' +
+        'clients work with it. In production use Apache Kafka.',
+    )
+    .option('--host <host>', 'where to listen', '127.0.0.1')
+    .option('--port <port>', 'where to listen; 0: any free port', parsePort, 9092)
+    .option('--data-dir <directory>', 'where to keep everything (default: in memory)')
+    .action((options: BrokerCommandOptions) => runBroker(options))
+}
+
+function demoCommand(program: Command): void {
+  program
+    .command('demo')
+    .summary('count words on two instances, with nothing but Node')
+    .description(
+      'Starts a broker, reads a text line by line, and counts its words on several instances,\n' +
+        'each a process with an HTTP port. Words are what neither letters nor digits separate.\n' +
+        'An instance that has died is started again by SIGUSR2 to the demo.',
+    )
+    .option(
+      '--input <file>',
+      "a text, - for standard input; can be repeated (default: the project's documentation)",
+      parseRepeated,
+      [],
+    )
+    .option('--instances <count>', 'how many instances', parseInstances, 2)
+    .option('--port <port>', 'HTTP port of the first instance; 0: any free ports', parsePort, 7070)
+    .option('--rate <lines>', 'lines a second (default: as fast as it goes)', parseRate)
+    .option(
+      '--data-dir <directory>',
+      'where to keep everything, to go on from there (default: temporary)',
+    )
+    .option('--once', 'end when all is counted, and print the ten most frequent words', false)
+    .action(async (options: DemoOptions) => {
+      process.exitCode = await runDemo(options)
+    })
+}
+
+function demoInstanceCommand(program: Command): void {
+  program
+    .command('demo-instance', { hidden: true })
+    .summary('run one instance of the demo')
+    .requiredOption('--broker <host:port>', 'the broker of the demo')
+    .requiredOption('--port <port>', 'HTTP port; 0: any free port', parsePort)
+    .requiredOption('--state-dir <directory>', 'where to keep its state')
+    .action((options: DemoInstanceOptions) => runDemoInstance(options))
+}
+
+function makeProgram(): Command {
+  const program = new Command('millpond')
+    .description('Stateful stream processing over Apache Kafka, with state that can be queried.')
+    .version(version())
+    .exitOverride()
+    .showHelpAfterError('Try --help.')
+  brokerCommand(program)
+  demoCommand(program)
+  demoInstanceCommand(program)
+  return program
+}
+
+try {
+  await makeProgram().parseAsync()
+} catch (error) {
+  if (error instanceof CommanderError) {
+    // Help and version end like this as well, with 0.
+    process.exitCode = error.exitCode === 0 ? 0 : exitCode.usage
+  } else {
+    process.stderr.write(`millpond: ${failureLine(error)}\n`)
+    process.exitCode = exitCode.failed
+  }
+}
