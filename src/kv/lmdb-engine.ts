@@ -42,19 +42,9 @@ const pageBytes = 16_384
 const tablesMax = 4096
 /** Read transactions that may be open in one environment. */
 const readersMax = 1024
-/** Failures of LMDB that mean that the file is not what it wrote. */
-const corruptionCodes = [
-  'MDB_INVALID',
-  'MDB_CORRUPTED',
-  'MDB_VERSION_MISMATCH',
-  'MDB_PAGE_NOTFOUND',
-]
-const corruptionMessages = [
-  'not an LMDB file',
-  'page was wrong type',
-  'environment version mismatch',
-  'Requested page not found',
-]
+/** LMDB's magic number, in the first bytes of each of the first two pages. */
+const magic = 0xbeef_c0de
+const magicWithinBytes = 64
 
 type Transaction = ReturnType<RootDatabase['useReadTransaction']>
 type Binary = Database<Buffer, Buffer>
@@ -569,8 +559,17 @@ export class LmdbEngine implements KvEngine {
   }
 }
 
-const isCorruption = (error: unknown): boolean =>
-  [...corruptionCodes, ...corruptionMessages].some((sign) => messageOf(error).includes(sign))
+/** The package dies of a file that is not LMDB's, so that we look first. */
+function isLmdbFile(disk: Disk, path: string): boolean {
+  using file = disk.open(path)
+  const head = Buffer.alloc(magicWithinBytes)
+  return [0, pageBytes].every((position) => {
+    if (file.read(head, position) < magicWithinBytes) return false
+    for (let at = 0; at < magicWithinBytes; at += 4)
+      if (head.readUInt32LE(at) === magic) return true
+    return false
+  })
+}
 
 /** Loaded with the first engine: a program whose stores are in memory needs no native code. */
 function loadLmdb(): typeof import('lmdb') {
@@ -624,16 +623,16 @@ export function lmdbEngine({ disk, clock, log = silentLog }: LmdbOptions): KvEng
       file.sync()
       session.end()
     }
-    const make = (): LmdbEngine => new LmdbEngine({ path, root: openRoot(), onClose })
-
-    const reason = disk.exists(dataPath) ? session.distrust() : undefined
+    const distrust = (): string | undefined => {
+      if (!disk.exists(dataPath)) return undefined
+      return isLmdbFile(disk, dataPath) ? session.distrust() : 'it is not a file of LMDB'
+    }
+    const reason = distrust()
     if (reason !== undefined) wipe(reason)
     try {
-      return make()
+      return new LmdbEngine({ path, root: openRoot(), onClose })
     } catch (error) {
-      if (!isCorruption(error)) throw failed(path, error)
-      wipe(messageOf(error))
-      return make()
+      throw failed(path, error)
     }
   }
 }
