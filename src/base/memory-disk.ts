@@ -121,7 +121,10 @@ export class MemoryDisk implements Disk {
     return this.#usedBytes
   }
 
-  /** Lets `after` writes, atomic ones included, succeed (default 0) and the next one fail half way, once. */
+  /**
+   * Lets `after` writes, atomic ones included, succeed (default 0) and the next one fail half way,
+   * once.
+   */
   failWrite(options: { after?: number } = {}): void {
     this.#writesLeft = options.after ?? 0
   }

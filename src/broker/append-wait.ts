@@ -10,8 +10,8 @@ export interface AppendWait {
 }
 
 /**
- * Resolves when so much was appended to these logs, when one of them was closed, when the time is over,
- * or when the signal aborts.
+ * Resolves when so much was appended to these logs, when one of them was closed, when the time is
+ * over, or when the signal aborts.
  */
 export function awaitAppends(logs: readonly PartitionLog[], wait: AppendWait): Promise<void> {
   return new Promise((resolve) => {

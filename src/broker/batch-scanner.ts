@@ -10,8 +10,8 @@ import {
 const blockBytesDefault = 16 * 1024
 
 /**
- * Walks over the batches of a stretch of a log file by their headers; records are not looked at, and
- * CRCs not checked. What is not a whole batch of magic 2 ends the walk.
+ * Walks over the batches of a stretch of a log file by their headers; records are not looked at,
+ * and CRCs not checked. What is not a whole batch of magic 2 ends the walk.
  *
  *     const scanner = new BatchScanner(file, { from: 0, to: file.size() })
  *     while (scanner.next()) use(scanner.baseOffset, scanner.position)

@@ -1,4 +1,7 @@
-/** Decides whether what a producer sent may be appended (org.apache.kafka.storage.internals.log.LogValidator). */
+/**
+ * Decides whether what a producer sent may be appended
+ * (org.apache.kafka.storage.internals.log.LogValidator).
+ */
 import { isStreamsError, messageOf, type StreamsError } from '../errors.ts'
 import type { KafkaErrorName } from '../protocol/error-codes.ts'
 import { patchLogAppendTime } from '../protocol/record-batch-patch.ts'
@@ -30,8 +33,8 @@ const refused = (error: KafkaErrorName, message: string): ValidatedBatch => ({
 })
 
 /**
- * Checks the records of one partition in a Produce request. The topic's timestamps and compression are
- * put into the batch; in the usual case that is in place, and its bytes stay where they are.
+ * Checks the records of one partition in a Produce request. The topic's timestamps and compression
+ * are put into the batch; in the usual case that is in place, and its bytes stay where they are.
  */
 export function validateBatch(records: Buffer | null, options: ValidationOptions): ValidatedBatch {
   if (records === null || records.length === 0) {
@@ -98,8 +101,8 @@ function headerProblem(
 }
 
 /**
- * Looks at each record where that costs little. Compressed ones are believed, as their bytes are what
- * the consumer gets, unless the topic is compacted: a record without a key has no place in it.
+ * Looks at each record where that costs little. Compressed ones are believed, as their bytes are
+ * what the consumer gets, unless the topic is compacted: a record without a key has no place in it.
  */
 function recordsProblem(
   reader: RecordBatchReader,

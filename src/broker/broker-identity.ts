@@ -12,8 +12,9 @@ interface Content {
 }
 
 /**
- * What a broker must remember about itself, in `broker.json`: the id of its cluster, how often it was
- * started, and which producer ids were given away. None of these is ever used again after a restart.
+ * What a broker must remember about itself, in `broker.json`: the id of its cluster, how often it
+ * was started, and which producer ids were given away. None of these is ever used again after a
+ * restart.
  */
 export class BrokerIdentity {
   readonly #disk: Disk

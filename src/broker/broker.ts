@@ -20,7 +20,10 @@ const memoryDataDir = '/memory'
 
 const cleanIntervalMsDefault = 15_000
 
-/** Kafka's is 1 GiB; nothing is compacted or deleted before a segment ends, and here that is to be seen. */
+/**
+ * Kafka's is 1 GiB; nothing is compacted or deleted before a segment ends, and here that is to be
+ * seen.
+ */
 const segmentBytesDefault = 64 * 1024 * 1024
 
 /** All optional: without any, a broker in memory on a free port of 127.0.0.1. */
@@ -31,7 +34,10 @@ export interface BrokerOptions {
   readonly host?: string
   /** Default 0: any free port; `broker.port` says which. */
   readonly port?: number
-  /** The host that clients are told to connect to. Default: `host`; localhost when that is 0.0.0.0 or ::. */
+  /**
+   * The host that clients are told to connect to. Default: `host`; localhost when that is 0.0.0.0
+   * or ::.
+   */
   readonly advertisedHost?: string
   /** Whether a client that asks about a topic creates it. Default true. */
   readonly autoCreateTopics?: boolean
@@ -42,9 +48,14 @@ export interface BrokerOptions {
    * `segment.bytes` is 64 MiB, the rest as in Kafka.
    */
   readonly topicDefaults?: Readonly<Record<string, string>>
-  /** The shortest session timeout that group members may ask for, in ms. Default 100 (Kafka: 6000). */
+  /**
+   * The shortest session timeout that group members may ask for, in ms. Default 100 (Kafka: 6000).
+   */
   readonly sessionTimeoutMinMs?: number
-  /** How long a new group waits for more members before its first rebalance, in ms. Default 0 (Kafka: 3000). */
+  /**
+   * How long a new group waits for more members before its first rebalance, in ms. Default 0
+   * (Kafka: 3000).
+   */
   readonly initialRebalanceDelayMs?: number
   /** How often logs are cleaned by retention and compaction, in ms. Default 15 s. */
   readonly cleanIntervalMs?: number
@@ -75,8 +86,8 @@ interface Running {
  * A Kafka broker for development and tests: one node, the real protocol, topics with retention and
  * compaction, consumer groups. For production there is Apache Kafka.
  *
- * What it has acknowledged has been handed to the operating system, and survives a `kill -9`; it is put
- * on the medium when the broker closes.
+ * What it has acknowledged has been handed to the operating system, and survives a `kill -9`; it is
+ * put on the medium when the broker closes.
  */
 export class Broker implements AsyncDisposable {
   readonly #options: BrokerOptions
@@ -113,8 +124,9 @@ export class Broker implements AsyncDisposable {
   }
 
   /**
-   * Reads what is stored, and listens. Rejects with `STATE_DIRECTORY_LOCKED` (another broker has the data
-   * directory), `ADDRESS_IN_USE`, `STATE_DIRECTORY_FAILED`, `DISK_FAILED`; nothing is left open then.
+   * Reads what is stored, and listens. Rejects with `STATE_DIRECTORY_LOCKED` (another broker has
+   * the data directory), `ADDRESS_IN_USE`, `STATE_DIRECTORY_FAILED`, `DISK_FAILED`; nothing is left
+   * open then.
    */
   async start(): Promise<void> {
     if (this.#running !== undefined || this.#closed !== undefined)
@@ -137,7 +149,10 @@ export class Broker implements AsyncDisposable {
     return this.#started.cleaner.run()
   }
 
-  /** Ends all connections, puts everything on the medium, and gives the data directory back. Idempotent. */
+  /**
+   * Ends all connections, puts everything on the medium, and gives the data directory back.
+   * Idempotent.
+   */
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed

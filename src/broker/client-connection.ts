@@ -8,7 +8,9 @@ import type { BrokerParts } from './request-context.ts'
 /** While a request is under way, this much of the next ones is taken in before reading stops. */
 const waitingBytesMax = 1024 * 1024
 
-/** No request is answered while this much of earlier answers waits for a client that does not read. */
+/**
+ * No request is answered while this much of earlier answers waits for a client that does not read.
+ */
 const queuedBytesMax = 16 * 1024 * 1024
 
 export interface ClientConnectionOptions {
@@ -19,8 +21,8 @@ export interface ClientConnectionOptions {
 }
 
 /**
- * One client. Its requests are done one after the other, and answered in that order; a bad request, or a
- * failure that is not foreseen, ends this connection and nothing else.
+ * One client. Its requests are done one after the other, and answered in that order; a bad request,
+ * or a failure that is not foreseen, ends this connection and nothing else.
  */
 export class ClientConnection {
   readonly #connection: Connection

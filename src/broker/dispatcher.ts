@@ -126,10 +126,11 @@ export interface Caller {
 const sizeBytes = 4
 
 /**
- * Answers one request: the whole frame of the response, or undefined when none is to be sent. At once
- * where that is possible, so that what comes in together is done together.
+ * Answers one request: the whole frame of the response, or undefined when none is to be sent. At
+ * once where that is possible, so that what comes in together is done together.
  *
- * @throws StreamsError when the connection must be closed: `PROTOCOL_MALFORMED`, `PROTOCOL_UNSUPPORTED_VERSION`.
+ * @throws StreamsError when the connection must be closed: `PROTOCOL_MALFORMED`,
+ * `PROTOCOL_UNSUPPORTED_VERSION`.
  */
 export function dispatch(
   frame: Buffer,
@@ -170,7 +171,9 @@ function encode(api: AnyApi, header: RequestHeader, body: unknown): Buffer | und
   return writer.finish()
 }
 
-/** Records make responses large: room for them from the start spares copying them again and again. */
+/**
+ * Records make responses large: room for them from the start spares copying them again and again.
+ */
 function sizeHint(api: AnyApi, body: unknown): number | undefined {
   if (api.key !== fetch.key) return undefined
   let bytes = 1024

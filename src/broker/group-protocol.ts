@@ -9,7 +9,9 @@ export function shareProtocol(
   return protocols.some(({ name }) => members.every((member) => member.supports(name)))
 }
 
-/** Each member votes for the first of its protocols that all of them support; the most votes win. */
+/**
+ * Each member votes for the first of its protocols that all of them support; the most votes win.
+ */
 export function selectProtocol(members: readonly GroupMember[]): string {
   const votes = new Map<string, number>()
   for (const member of members) {

@@ -26,7 +26,9 @@ import {
 import { selectProtocol, shareProtocol } from './group-protocol.ts'
 import { nextGroupState, type GroupEvent, type GroupState } from './group-state.ts'
 
-/** A member that never was in a generation and does not speak again is forgotten after this time. */
+/**
+ * A member that never was in a generation and does not speak again is forgotten after this time.
+ */
 const newMemberJoinTimeoutMs = 5 * 60_000
 
 const membersMax = 1000
@@ -142,7 +144,9 @@ export class Group {
     return this.#state === 'PreparingRebalance' ? 'REBALANCE_IN_PROGRESS' : 'NONE'
   }
 
-  /** Takes a member out. An instance id alone names a static member: an administrator removes it. */
+  /**
+   * Takes a member out. An instance id alone names a static member: an administrator removes it.
+   */
   leave(memberId: string, instanceId: string | null): KafkaErrorName {
     const expected = this.#expected.get(memberId)
     if (expected !== undefined && instanceId === null) {
@@ -295,8 +299,8 @@ export class Group {
     const result = this.#joinResult(member)
     if (!isLeader) return Promise.resolve(result)
     if (request.supportsSkip) return Promise.resolve({ ...result, skipAssignment: true })
-    // An older leader would compute an assignment that nobody waits for: it is told the old leader's
-    // id, in which it does not recognize itself.
+    // An older leader would compute an assignment that nobody waits for: it is told the old
+    // leader's id, in which it does not recognize itself.
     return Promise.resolve({ ...result, leader: oldLeader, members: [] })
   }
 
@@ -428,8 +432,8 @@ export class Group {
   }
 
   #expire(member: GroupMember): void {
-    // Who waits for an answer of ours cannot send heartbeats, and is not to blame; the timers of the
-    // rebalance limit the waiting. Only a member that never was in a generation may be a ghost.
+    // Who waits for an answer of ours cannot send heartbeats, and is not to blame; the timers of
+    // the rebalance limit the waiting. Only a member that never was in a generation may be a ghost.
     if (member.awaitsSync || (member.awaitsJoin && !member.isNew)) return
     this.#removeMember(member)
     this.#rebalance()

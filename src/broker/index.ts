@@ -4,10 +4,11 @@ export { Broker, type BrokerOptions } from './broker.ts'
 
 /**
  * Starts a Kafka broker in this process, for development and tests: one node that speaks the real
- * protocol, in memory or with a data directory. Millpond, kcat, librdkafka, kafkajs and the Java clients
- * work against it. For production use Apache Kafka.
+ * protocol, in memory or with a data directory. Millpond, kcat, librdkafka, kafkajs and the Java
+ * clients work against it. For production use Apache Kafka.
  *
- * It costs a few milliseconds and a megabyte or two, and listens on 127.0.0.1 unless told otherwise.
+ * It costs a few milliseconds and a megabyte or two, and listens on 127.0.0.1 unless told
+ * otherwise.
  *
  * @example
  * import { startBroker } from 'millpond/broker'

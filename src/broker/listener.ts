@@ -46,10 +46,6 @@ export class BrokerListener implements AsyncDisposable {
     return this.#listener.port
   }
 
-  get connectionCount(): number {
-    return this.#clients.size
-  }
-
   /** Takes no more clients and ends those that are there; resolves when their requests are done. */
   async close(): Promise<void> {
     this.#options.log.debug('the listener closes', { port: this.port, clients: this.#clients.size })

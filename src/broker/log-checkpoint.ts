@@ -21,8 +21,9 @@ interface Content {
 
 /**
  * What must be known about a log besides its segments: the start offset that was asked for, and
- * when its parts were cleaned first. From that time on a tombstone is kept for `delete.retention.ms`,
- * so that whoever read the value before it has that long to read the tombstone.
+ * when its parts were cleaned first. From that time on a tombstone is kept for
+ * `delete.retention.ms`, so that whoever read the value before it has that long to read the
+ * tombstone.
  */
 export class LogCheckpoint {
   readonly #disk: Disk
@@ -61,8 +62,8 @@ export class LogCheckpoint {
   }
 
   /**
-   * Notes that everything before the offset is clean. Ranges that became clean before `forgetBeforeMs`
-   * are put together: their tombstones may all go.
+   * Notes that everything before the offset is clean. Ranges that became clean before
+   * `forgetBeforeMs` are put together: their tombstones may all go.
    */
   setCleaned(range: CleanedRange, forgetBeforeMs: number): void {
     const cleaned = [...this.#content.cleaned]
@@ -87,7 +88,9 @@ export class LogCheckpoint {
   }
 }
 
-/** A file that the machine's crash has left empty tells nothing: what was deleted is there again. */
+/**
+ * A file that the machine's crash has left empty tells nothing: what was deleted is there again.
+ */
 function readStartOffset(bytes: Buffer | undefined): number {
   return bytes?.length === startOffsetBytes ? readInt64(bytes, 0) : 0
 }

@@ -85,7 +85,10 @@ export function compact(
   return { keptBytes, removedBytes }
 }
 
-/** The segments that may be cleaned: up to the first that is active or holds a record that is too young. */
+/**
+ * The segments that may be cleaned: up to the first that is active or holds a record that is too
+ * young.
+ */
 function cleanableSegments(
   log: PartitionLog,
   settings: CompactionSettings,
@@ -155,7 +158,9 @@ function keyOf(record: RecordBatchReader): string {
   return record.buffer.toString('latin1', record.keyStart, record.keyEnd)
 }
 
-/** False when the batch cannot be read here: its codec is missing, or a producer compressed rubbish. */
+/**
+ * False when the batch cannot be read here: its codec is missing, or a producer compressed rubbish.
+ */
 function forEachRecord(reader: RecordBatchReader, work: () => void): boolean {
   try {
     if (!reader.nextBatch()) return false

@@ -327,8 +327,8 @@ function findInBatch(scanner: BatchScanner, timestamp: number): TimestampOffset 
     return undefined
   } catch (error) {
     if (!isStreamsError(error)) throw error
-    // A codec that is missing here, or a producer that compressed rubbish. The start of the batch is
-    // the closest that is known, and never later than what was asked for.
+    // A codec that is missing here, or a producer that compressed rubbish. The start of the batch
+    // is the closest that is known, and never later than what was asked for.
     return { timestamp: scanner.maxTimestamp, offset: scanner.baseOffset }
   }
 }

@@ -1,6 +1,7 @@
 /**
- * The committed offsets of all groups. They are records in a compacted log of their own, in the form in
- * which Kafka keeps them in `__consumer_offsets` (key version 1, value version 3), and in memory.
+ * The committed offsets of all groups. They are records in a compacted log of their own, in the
+ * form in which Kafka keeps them in `__consumer_offsets` (key version 1, value version 3), and in
+ * memory.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Disk } from '../base/disk.ts'

@@ -191,7 +191,8 @@ describe('recovery', () => {
     const soundBytes = log.size
     append(log, ['b'])
     const content = place.disk.readFile(firstSegment) as Buffer
-    // Base offset and leader epoch are outside the checksum: of these only what makes no sense shows.
+    // Base offset and leader epoch are outside the checksum: of these only what makes no sense
+    // shows.
     const unprotected = new Set([8, 9, 10, 11, 12, 13, 14, 15].map((at) => soundBytes + at))
     for (let at = soundBytes + 8; at < content.length; at++) {
       const damaged = Buffer.from(content)

@@ -5,8 +5,8 @@
  *        v                                                          v
  *     |  00..0.log (cleaned, offsets have gaps) | 00..812.log | 00..1500.log (active) |
  *
- * A directory holds the segments, `start-offset` and `checkpoint.json`. What is acknowledged has been handed to the
- * operating system; it is put on the medium when the log is closed.
+ * A directory holds the segments, `start-offset` and `checkpoint.json`. What is acknowledged has been
+ * handed to the operating system; it is put on the medium when the log is closed.
  */
 import { assert } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
@@ -203,7 +203,9 @@ export class PartitionLog {
     return this.#use(largest).findMaxTimestamp()
   }
 
-  /** Where the records of a leader epoch end, as a consumer asks to find out whether any were lost. */
+  /**
+   * Where the records of a leader epoch end, as a consumer asks to find out whether any were lost.
+   */
   epochEnd(epoch: number): EpochEnd {
     if (epoch === this.leaderEpoch) return { leaderEpoch: epoch, endOffset: this.endOffset }
     const next = this.#epochs.findIndex((start) => start.epoch > epoch)
@@ -259,9 +261,9 @@ export class PartitionLog {
   }
 
   /**
-   * Puts one cleaned segment in the place of some that follow each other. Its file takes the name of
-   * the first; the others are removed from the first on, so that after a crash in between a tombstone
-   * is never gone while what it deletes is still there.
+   * Puts one cleaned segment in the place of some that follow each other. Its file takes the name
+   * of the first; the others are removed from the first on, so that after a crash in between a
+   * tombstone is never gone while what it deletes is still there.
    */
   replace(old: readonly LogSegment[], cleaned: LogSegment): void {
     const index = this.#segments.indexOf(old[0] as LogSegment)
@@ -393,7 +395,10 @@ export class PartitionLog {
     return segments.length === 0 ? [this.#newSegment(0)] : segments
   }
 
-  /** After a damaged batch nothing of the log may be served: readers would not see that some is missing. */
+  /**
+   * After a damaged batch nothing of the log may be served: readers would not see that some is
+   * missing.
+   */
   #setAside(baseOffsets: readonly number[]): void {
     for (const baseOffset of baseOffsets) {
       const { path } = this.#newSegment(baseOffset)

@@ -1,7 +1,9 @@
 /** Kafka remembers as many batches of a producer: as many may be under way at once. */
 const batchesRememberedMax = 5
 
-/** Producers that one partition remembers; the one that was silent for longest is forgotten first. */
+/**
+ * Producers that one partition remembers; the one that was silent for longest is forgotten first.
+ */
 const producersRememberedMax = 10_000
 
 const sequenceMax = 0x7fff_ffff
@@ -54,7 +56,9 @@ export class ProducerStates {
     return this.#producers.size
   }
 
-  /** Whether the batch continues what its producer wrote, was written before, or must be refused. */
+  /**
+   * Whether the batch continues what its producer wrote, was written before, or must be refused.
+   */
   check(
     batch: Pick<ProducedBatch, 'producerId' | 'producerEpoch' | 'baseSequence' | 'recordCount'>,
   ): SequenceVerdict {
@@ -101,10 +105,6 @@ export class ProducerStates {
   /** Whether recovery needs this batch to know where its producer was: compaction keeps it. */
   isNewestBatch(producerId: number, lastOffset: number): boolean {
     return this.#producers.get(producerId)?.batches.at(-1)?.lastOffset === lastOffset
-  }
-
-  clear(): void {
-    this.#producers.clear()
   }
 }
 

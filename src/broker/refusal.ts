@@ -17,8 +17,8 @@ export class Refusal extends Error {
 }
 
 /**
- * The refusal that a failure stands for: itself, or the disk's. Anything else is a bug and thrown on,
- * which ends the connection that asked.
+ * The refusal that a failure stands for: itself, or the disk's. Anything else is a bug and thrown
+ * on, which ends the connection that asked.
  */
 export function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error

@@ -1,6 +1,7 @@
 /**
- * The settings that a topic can have, with Kafka's names, kinds, limits and defaults. The broker obeys
- * those that `TopicSettings` lists; the others make sense in a cluster only, and are kept as they are.
+ * The settings that a topic can have, with Kafka's names, kinds, limits and defaults. The broker
+ * obeys those that `TopicSettings` lists; the others make sense in a cluster only, and are kept as
+ * they are.
  */
 import { compressions, type Compression } from '../protocol/compression.ts'
 import type { TimestampType } from '../protocol/record-batch-layout.ts'

@@ -1,7 +1,8 @@
 /**
- * The topics of the broker. Names, ids, partition counts and settings are in one file that is replaced
- * as a whole, `topics.json`; the records are in `topics/<name>-<partition>/`. The file decides: what it
- * does not name is the rest of a deletion, or of a creation that was never acknowledged.
+ * The topics of the broker. Names, ids, partition counts and settings are in one file that is
+ * replaced as a whole, `topics.json`; the records are in `topics/<name>-<partition>/`. The file
+ * decides: what it does not name is the rest of a deletion, or of a creation that was never
+ * acknowledged.
  */
 import type { Clock } from '../base/clock.ts'
 import type { Disk } from '../base/disk.ts'
@@ -189,7 +190,10 @@ export class Topics {
     }
   }
 
-  /** Replaces what was set for a topic; the values have been checked. @throws StreamsError `DISK_FAILED` */
+  /**
+   * Replaces what was set for a topic; the values have been checked. @throws StreamsError
+   * `DISK_FAILED`
+   */
   setConfigs(topic: Topic, configs: ConfigValues): void {
     const live = this.#live(topic)
     const before = live.configs
@@ -323,7 +327,9 @@ export function topicNameProblem(name: string): string | undefined {
   return undefined
 }
 
-/** Kafka writes both characters as '_' in the names of metrics, and keeps topics apart there too. */
+/**
+ * Kafka writes both characters as '_' in the names of metrics, and keeps topics apart there too.
+ */
 function metricName(name: string): string {
   return name.replaceAll('.', '_')
 }

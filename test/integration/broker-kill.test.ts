@@ -36,7 +36,9 @@ async function startProcess(dataDir: string): Promise<BrokerProcess> {
   }
 }
 
-/** Writes one record after the other until the broker is gone; returns the offsets of the answers. */
+/**
+ * Writes one record after the other until the broker is gone; returns the offsets of the answers.
+ */
 async function produceUntilGone(client: RawClient): Promise<(number | undefined)[]> {
   const offsets: (number | undefined)[] = []
   try {
@@ -59,7 +61,8 @@ test('what was acknowledged before a kill -9 is there when the broker is started
   const partitions = [{ partitionIndex: 0, committedOffset: 5, committedMetadata: 'm' }]
   await writer.request(offsetCommit, 2, { groupId: 'g', topics: [{ name: 't', partitions }] })
   const producing = produceUntilGone(writer)
-  // The broker is killed in the middle of the writing, when the log has grown over several segments.
+  // The broker is killed in the middle of the writing, when the log has grown over several
+  // segments.
   await until(async () => (await fetchOne(watcher, 't', { offset: 500 })).error === 'NONE')
   first.child.kill('SIGKILL')
   const acknowledged = await producing

@@ -27,8 +27,8 @@ const readCommitted = 1
 
 /**
  * Reads batches from the asked offsets on. With less than `minBytes` at hand, the answer waits for
- * appends up to `maxWaitMs`. There are no fetch sessions: every answer is session 0, which tells the
- * client to name all its partitions each time.
+ * appends up to `maxWaitMs`. There are no fetch sessions: every answer is session 0, which tells
+ * the client to name all its partitions each time.
  */
 export async function handleFetch(request: Request, context: RequestContext): Promise<Response> {
   if (request.sessionId !== 0)

@@ -5,8 +5,8 @@ import { Refusal, orRefusal } from '../refusal.ts'
 import type { RequestContext } from '../request-context.ts'
 
 /**
- * Gives an idempotent producer its id. Transactional ids are refused with an error that every client
- * takes as final: this broker has no transactions, and waiting would not help.
+ * Gives an idempotent producer its id. Transactional ids are refused with an error that every
+ * client takes as final: this broker has no transactions, and waiting would not help.
  */
 export function handleInitProducerId(
   { transactionalId }: RequestOf<typeof initProducerId>,

@@ -3,7 +3,9 @@ import type { joinGroup } from '../../protocol/messages/11-join-group.ts'
 import type { RequestOf, ResponseInputOf } from '../../protocol/schema.ts'
 import type { RequestContext } from '../request-context.ts'
 
-/** The first versions that know member ids which are given before joining, null names, and skipping. */
+/**
+ * The first versions that know member ids which are given before joining, null names, and skipping.
+ */
 const [knownIdVersion, nullNameVersion, skipVersion] = [4, 7, 9]
 
 /** Joins a group; the answer comes when all its members have joined. */

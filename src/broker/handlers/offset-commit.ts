@@ -8,7 +8,9 @@ import type { RequestContext } from '../request-context.ts'
 /** Kafka's `offset.metadata.max.bytes`, counted in characters as Kafka does. */
 const metadataLengthMax = 4096
 
-/** Stores how far a group has come. What is wrong with one partition does not hold up the others. */
+/**
+ * Stores how far a group has come. What is wrong with one partition does not hold up the others.
+ */
 export function handleOffsetCommit(
   request: RequestOf<typeof offsetCommit>,
   { broker }: RequestContext,
@@ -37,7 +39,8 @@ export function handleOffsetCommit(
     generation: request.generationIdOrMemberEpoch,
   }
   const outcome = orRefusal(() => broker.groups.commit(request.groupId, committer, accepted))
-  // The disk of the coordinator is no business of the client: it is to look for another coordinator.
+  // The disk of the coordinator is no business of the client: it is to look for another
+  // coordinator.
   const error = outcome instanceof Refusal ? 'NOT_COORDINATOR' : outcome
   return {
     topics: request.topics.map(({ name, partitions }, topic) => ({

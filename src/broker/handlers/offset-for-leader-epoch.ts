@@ -5,7 +5,9 @@ import { Refusal, orRefusal } from '../refusal.ts'
 import type { RequestContext } from '../request-context.ts'
 import { leaderEpochProblem } from './leader-epoch.ts'
 
-/** Tells where the records of a leader epoch end: whether a consumer has read what was lost since. */
+/**
+ * Tells where the records of a leader epoch end: whether a consumer has read what was lost since.
+ */
 export function handleOffsetForLeaderEpoch(
   { topics }: RequestOf<typeof offsetForLeaderEpoch>,
   { broker }: RequestContext,
