@@ -147,6 +147,18 @@ describe('internalTopics', () => {
     )
   })
 
+  test('a repartition topic may come back into the sub-topology that writes it', () => {
+    const topology = new TopologyBuilder()
+      .addInternalTopic({ name: 'r' })
+      .addSource('in', { topics: ['in-topic'], ...strings })
+      .addSink('sink', { topic: 'r', ...strings }, ['in'])
+      .addSource('again', { topics: ['r'], ...strings })
+      .addProcessor('merge', supplier, ['in', 'again'])
+      .build()
+
+    expect(allPartitionCounts(topology, 'app', new Map([['in-topic', 4]])).get('app-r')).toBe(4)
+  })
+
   test('repartition topics that only depend on each other are refused', () => {
     const topology = new TopologyBuilder()
       .addInternalTopic({ name: 'r' })

@@ -1,5 +1,6 @@
 import { assert } from '../base/assert.ts'
 import { StreamsError } from '../errors.ts'
+import { hashSetOrder } from './java-order.ts'
 import type { StoreNode } from './node.ts'
 import {
   changelogTopic,
@@ -90,8 +91,13 @@ export function allPartitionCounts(
       if (internal) continue
       for (const topic of topics) counts.set(topic, existingCount(partitionCounts, topic))
     }
+    const asked = new Map<string, number | undefined>()
     for (const { name: shortName, partitionCount } of subtopology.repartitionSources) {
-      const name = internalTopicName(applicationId, shortName)
+      asked.set(internalTopicName(applicationId, shortName), partitionCount)
+    }
+    // The order in which Java goes through them; see settle.
+    for (const name of hashSetOrder([...asked.keys()])) {
+      const partitionCount = asked.get(name)
       if (partitionCount !== undefined) counts.set(name, partitionCount)
       else open.set(name, writersOf(topology, applicationId, name))
     }
@@ -115,7 +121,11 @@ function writersOf(topology: Topology, applicationId: string, topic: string): Su
   )
 }
 
-/** Gives each open topic as many partitions as the widest topic that its writers read. */
+/**
+ * Gives each open topic as many partitions as the widest topic that its writers read, of those whose
+ * count is known at that moment: so that a step may merge a table's changes into the stream that made
+ * it. The order therefore matters, and is Java's. Java's RepartitionTopics.
+ */
 function settle(
   applicationId: string,
   open: Map<string, readonly Subtopology[]>,
@@ -125,8 +135,9 @@ function settle(
     const before = open.size
     for (const [topic, writers] of open) {
       const upstream = writers.flatMap((writer) => sourceTopics(applicationId, writer))
-      if (upstream.some((name) => open.has(name))) continue
-      counts.set(topic, Math.max(...upstream.map((name) => counts.get(name) ?? 0)))
+      const known = upstream.flatMap((name) => counts.get(name) ?? [])
+      if (known.length === 0) continue
+      counts.set(topic, Math.max(...known))
       open.delete(topic)
     }
     if (open.size === before) {
