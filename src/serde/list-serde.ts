@@ -178,7 +178,9 @@ export function listSerde<T>(inner: Serde<T>): Serde<T[]> {
       return values as T[]
     },
     ...(elementBytes && {
-      sizeOf: (values: T[]) => values.reduce((sum, value) => sum + elementBytes(value), 32),
+      // Others may have written nulls, whatever the type of the elements says.
+      sizeOf: (values: Elements<T>) =>
+        values.reduce<number>((sum, value) => sum + (value === null ? 0 : elementBytes(value)), 32),
     }),
   })
 }

@@ -119,6 +119,16 @@ describe('text form', () => {
   })
 })
 
+describe('the estimated size', () => {
+  test('of a list passes over the nulls that others have written into it', () => {
+    const list = serdes.list(serdes.string)
+    const read = list.deserialize(Buffer.from('0100000002ffffffff0000000161', 'hex'))
+
+    expect(read).toEqual([null, 'a'])
+    expect(list.sizeOf?.(read)).toBe(32 + 16 + 1)
+  })
+})
+
 describe('what has no bytes', () => {
   test.each<[string, unknown, string]>([
     ['string', 5, '5 is not a string'],
