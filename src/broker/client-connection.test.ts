@@ -101,7 +101,7 @@ describe('ClientConnection', () => {
     const line = connect()
     line.onData(asksMetadata())
     line.onData(waitsForRecords())
-    const next = asksMetadata()
+    const next = asksMetadata('a-long-name'.repeat(100))
     let sent = 0
     for (; !line.isPaused; sent += 1) line.onData(next)
     expect(sent * next.length).toBeGreaterThan(1_000_000)

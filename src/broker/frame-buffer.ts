@@ -8,7 +8,9 @@ const sizeBytes = 4
  */
 export class FrameBuffer {
   readonly #frameBytesMax: number
+  /** Those before `#first` are done: taking one off the front each time would move all others. */
   #chunks: Buffer[] = []
+  #first = 0
   #bytes = 0
 
   constructor(frameBytesMax: number) {
@@ -41,19 +43,24 @@ export class FrameBuffer {
     if (this.#bytes < end) return undefined
     const first = this.#gather(end)
     this.#bytes -= end
-    if (first.length === end) this.#chunks.shift()
-    else this.#chunks[0] = first.subarray(end)
+    if (first.length === end) this.#first += 1
+    else this.#chunks[this.#first] = first.subarray(end)
+    if (this.#first === this.#chunks.length) {
+      this.#chunks = []
+      this.#first = 0
+    }
     return first.subarray(sizeBytes, end)
   }
 
   /** The first chunk, with at least so many bytes: the chunks that it takes become one. */
   #gather(length: number): Buffer {
-    const first = this.#chunks[0] as Buffer
+    const first = this.#chunks[this.#first] as Buffer
     if (first.length >= length) return first
-    let count = 0
-    for (let bytes = 0; bytes < length; count += 1) bytes += (this.#chunks[count] as Buffer).length
-    const gathered = Buffer.concat(this.#chunks.slice(0, count))
-    this.#chunks.splice(0, count, gathered)
+    let end = this.#first
+    for (let bytes = 0; bytes < length; end += 1) bytes += (this.#chunks[end] as Buffer).length
+    const gathered = Buffer.concat(this.#chunks.slice(this.#first, end))
+    this.#chunks = [gathered, ...this.#chunks.slice(end)]
+    this.#first = 0
     return gathered
   }
 }

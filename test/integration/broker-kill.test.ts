@@ -11,6 +11,9 @@ import { offsetFetch } from '../../src/protocol/messages/9-offset-fetch.ts'
 import { RawClient, batchOf, create, fetchOne, produceOne } from './raw-client.ts'
 import { until } from './until.ts'
 
+/** Two processes are started, each of which compiles the broker first. */
+const startsProcesses = { timeout: 60_000 }
+
 const children: ChildProcess[] = []
 const directories: string[] = []
 
@@ -52,33 +55,37 @@ async function produceUntilGone(client: RawClient): Promise<(number | undefined)
   }
 }
 
-test('what was acknowledged before a kill -9 is there when the broker is started again', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'millpond-broker-'))
-  directories.push(dataDir)
-  const first = await startProcess(dataDir)
-  const [writer, watcher] = [await first.connect(), await first.connect()]
-  await create(writer, 't', { 'segment.bytes': '10000' })
-  const partitions = [{ partitionIndex: 0, committedOffset: 5, committedMetadata: 'm' }]
-  await writer.request(offsetCommit, 2, { groupId: 'g', topics: [{ name: 't', partitions }] })
-  const producing = produceUntilGone(writer)
-  // The broker is killed in the middle of the writing, when the log has grown over several
-  // segments.
-  await until(async () => (await fetchOne(watcher, 't', { offset: 500 })).error === 'NONE')
-  first.child.kill('SIGKILL')
-  const acknowledged = await producing
-  expect(acknowledged.length).toBeGreaterThan(499)
-  expect(acknowledged).toEqual(acknowledged.map((_, index) => index))
-  const client = await (await startProcess(dataDir)).connect()
-  let found = 0
-  for (;;) {
-    const { values, highWatermark } = await fetchOne(client, 't', { offset: found })
-    for (const value of values) {
-      expect(value).toBe(`${found}:v${found}`)
-      found += 1
+test(
+  'what was acknowledged before a kill -9 is there when the broker is started again',
+  startsProcesses,
+  async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'millpond-broker-'))
+    directories.push(dataDir)
+    const first = await startProcess(dataDir)
+    const [writer, watcher] = [await first.connect(), await first.connect()]
+    await create(writer, 't', { 'segment.bytes': '10000' })
+    const partitions = [{ partitionIndex: 0, committedOffset: 5, committedMetadata: 'm' }]
+    await writer.request(offsetCommit, 2, { groupId: 'g', topics: [{ name: 't', partitions }] })
+    const producing = produceUntilGone(writer)
+    // The broker is killed in the middle of the writing, when the log has grown over several
+    // segments.
+    await until(async () => (await fetchOne(watcher, 't', { offset: 500 })).error === 'NONE')
+    first.child.kill('SIGKILL')
+    const acknowledged = await producing
+    expect(acknowledged.length).toBeGreaterThan(499)
+    expect(acknowledged).toEqual(acknowledged.map((_, index) => index))
+    const client = await (await startProcess(dataDir)).connect()
+    let found = 0
+    for (;;) {
+      const { values, highWatermark } = await fetchOne(client, 't', { offset: found })
+      for (const value of values) {
+        expect(value).toBe(`${found}:v${found}`)
+        found += 1
+      }
+      if (found === highWatermark) break
     }
-    if (found === highWatermark) break
-  }
-  expect(found).toBeGreaterThanOrEqual(acknowledged.length)
-  const { topics } = await client.request(offsetFetch, 5, { groupId: 'g', topics: null })
-  expect(topics[0]?.partitions[0]).toMatchObject({ committedOffset: 5, metadata: 'm' })
-})
+    expect(found).toBeGreaterThanOrEqual(acknowledged.length)
+    const { topics } = await client.request(offsetFetch, 5, { groupId: 'g', topics: null })
+    expect(topics[0]?.partitions[0]).toMatchObject({ committedOffset: 5, metadata: 'm' })
+  },
+)

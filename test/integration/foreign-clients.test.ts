@@ -13,6 +13,9 @@ import { startBroker, type Broker } from '../../src/broker/index.ts'
 import { hasKcat, kcat } from './kcat.ts'
 import { until } from './until.ts'
 
+/** Their pauses are theirs: kafkajs alone waits five seconds when an offset is set. */
+const foreign = { timeout: 60_000 }
+
 const resources: { close: () => Promise<void> }[] = []
 
 afterEach(async () => {
@@ -80,7 +83,7 @@ async function joinGroup(kafka: Kafka, groupId: string, topic: string): Promise<
   return member
 }
 
-describe('kafkajs', () => {
+describe('kafkajs', foreign, () => {
   test('writes records with headers, nulls and compression, and a consumer reads them', async () => {
     const kafka = kafkaOn(await start())
     const admin = await adminOf(kafka)
@@ -235,7 +238,7 @@ test.runIf(process.env['MILLPOND_REQUIRE_KCAT'] === '1')('kcat is installed', ()
   expect(hasKcat).toBe(true)
 })
 
-describe.skipIf(!hasKcat)('kcat', () => {
+describe.skipIf(!hasKcat)('kcat', foreign, () => {
   test('lists the broker, topics and partitions', async () => {
     const broker = await start()
     await kcat(broker.address, ['-P', '-t', 'words'], 'hello\n')
