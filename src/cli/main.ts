@@ -29,7 +29,7 @@ function brokerCommand(program: Command): void {
     .command('broker')
     .summary('run a Kafka broker for development and tests')
     .description(
-      'Runs a Kafka broker on one node, for development and tests: kcat, kafkajs and the Java\n' +
+      'Runs a Kafka broker on one node, for development and tests: kcat, kafkajs and the Java ' +
         'clients work with it. In production use Apache Kafka.',
     )
     .option('--host <host>', 'where to listen', '127.0.0.1')
@@ -43,15 +43,14 @@ function demoCommand(program: Command): void {
     .command('demo')
     .summary('count words on two instances, with nothing but Node')
     .description(
-      'Starts a broker, reads a text line by line, and counts its words on several instances,\n' +
-        'each a process with an HTTP port. Words are what neither letters nor digits separate.\n' +
+      'Starts a broker, reads texts line by line, and counts their words on several instances, ' +
+        'each a process with an HTTP port. Words are what neither letters nor digits separate. ' +
         'An instance that has died is started again by SIGUSR2 to the demo.',
     )
     .option(
       '--input <file>',
       "a text, - for standard input; can be repeated (default: the project's documentation)",
       parseRepeated,
-      [],
     )
     .option('--instances <count>', 'how many instances', parseInstances, 2)
     .option('--port <port>', 'HTTP port of the first instance; 0: any free ports', parsePort, 7070)
@@ -61,8 +60,8 @@ function demoCommand(program: Command): void {
       'where to keep everything, to go on from there (default: temporary)',
     )
     .option('--once', 'end when all is counted, and print the ten most frequent words', false)
-    .action(async (options: DemoOptions) => {
-      process.exitCode = await runDemo(options)
+    .action(async (options: Partial<DemoOptions> & Omit<DemoOptions, 'input'>) => {
+      process.exitCode = await runDemo({ ...options, input: options.input ?? [] })
     })
 }
 

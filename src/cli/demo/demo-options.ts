@@ -46,8 +46,11 @@ export function parseRate(text: string): number {
 }
 
 /** One more value of an option that can be repeated. */
-export function parseRepeated(value: string, before: readonly string[]): readonly string[] {
-  return [...before, value]
+export function parseRepeated(
+  value: string,
+  before: readonly string[] | undefined,
+): readonly string[] {
+  return [...(before ?? []), value]
 }
 
 function wholeNumber(text: string): number {

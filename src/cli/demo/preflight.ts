@@ -55,11 +55,10 @@ function checkDataDir(dataDir: string): void {
   try {
     mkdirSync(dataDir, { recursive: true })
     writeFileSync(probe, 'x')
+    rmSync(probe)
   } catch (error) {
     throw new PreflightError(
       `The data directory ${dataDir} cannot be written: ${messageOf(error)}.`,
     )
-  } finally {
-    rmSync(probe, { force: true })
   }
 }

@@ -30,7 +30,7 @@ function compareCounts(a: WordCount, b: WordCount): number {
  * ports answers. Rejects when none does for a minute.
  */
 export async function topWords(
-  http: HttpReader,
+  http: Pick<HttpReader, 'get'>,
   ports: readonly number[],
   { store, limit, signal }: { store: string; limit: number; signal: AbortSignal },
 ): Promise<WordCount[]> {
@@ -51,7 +51,7 @@ export async function topWords(
 }
 
 async function readPage(
-  http: HttpReader,
+  http: Pick<HttpReader, 'get'>,
   ports: readonly number[],
   path: string,
   signal: AbortSignal,
