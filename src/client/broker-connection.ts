@@ -4,12 +4,12 @@ import type { Log } from '../base/log.ts'
 import type { Connection, Transport } from '../base/transport.ts'
 import { isStreamsError, messageOf, StreamsError } from '../errors.ts'
 import { errorCode, kafkaError } from '../protocol/error-codes.ts'
-import { decodeResponseHeader, encodeRequestHeader } from '../protocol/header.ts'
 import { apiVersions } from '../protocol/messages/18-api-versions.ts'
-import { Reader } from '../protocol/reader.ts'
-import { decodeResponse, encodeRequest, type AnyApi, type Api } from '../protocol/schema.ts'
-import { Writer } from '../protocol/writer.ts'
+import type { AnyApi, Api } from '../protocol/schema.ts'
 import { FrameReader } from './frame-reader.ts'
+import { decodeResponseFrame, encodeRequestFrame, type RequestBody } from './request-frame.ts'
+
+export type { RequestBody } from './request-frame.ts'
 
 /** Requests that a connection has under way at most; the next wait in its queue. */
 const inFlightMax = 32
@@ -54,9 +54,6 @@ export interface SendOptions {
   bytesHint?: number | undefined
   signal?: AbortSignal | undefined
 }
-
-/** The body of a request, or what makes it for the version that is spoken. */
-export type RequestBody<In> = In | ((version: number) => In)
 
 interface PendingRequest {
   readonly api: Api<unknown, unknown, unknown, unknown>
@@ -234,7 +231,9 @@ export class BrokerConnection {
       if (signal?.aborted) throw this.#aborted(api.name)
       if (this.#waiting.length >= waitingMax) throw this.#refused(api.name)
       const correlationId = this.#correlationId
-      const frame = this.#encode(api, version, body, { correlationId, bytesHint })
+      const { clientId } = this.#options
+      const header = { correlationId, clientId, bytesHint }
+      const frame = encodeRequestFrame(api, version, body, header)
       this.#correlationId = (correlationId + 1) & correlationIdMask
       const pending: PendingRequest = {
         api,
@@ -268,23 +267,6 @@ export class BrokerConnection {
       this.#waiting.push(pending)
       this.#pump()
     })
-  }
-
-  #encode<In>(
-    api: Api<In, unknown, unknown, unknown>,
-    version: number,
-    body: RequestBody<In>,
-    { correlationId, bytesHint }: { correlationId: number; bytesHint: number | undefined },
-  ): Buffer {
-    const value = typeof body === 'function' ? (body as (version: number) => In)(version) : body
-    // A writer of its own: the transport borrows the bytes until they are written.
-    const writer = new Writer(bytesHint)
-    writer.int32(0)
-    const header = { correlationId, clientId: this.#options.clientId }
-    encodeRequestHeader(api, version, header, writer)
-    encodeRequest(api, version, value, writer)
-    writer.patchInt32(0, writer.position - 4)
-    return writer.finish()
   }
 
   /** Sends what may be sent now. */
@@ -342,7 +324,7 @@ export class BrokerConnection {
     let response: unknown
     if (!pending.settled) {
       try {
-        response = decode(pending, frame)
+        response = decodeResponseFrame(pending.api, pending.version, frame)
       } catch (error) {
         pending.settle(error)
         throw error
@@ -430,16 +412,4 @@ export class BrokerConnection {
       { cause },
     )
   }
-}
-
-function decode(pending: PendingRequest, frame: Buffer): unknown {
-  const { api, version } = pending
-  const reader = new Reader(frame, { api: `${api.name} response` })
-  decodeResponseHeader(api, version, reader)
-  // A broker that does not know the version of an ApiVersions request answers in version 0.
-  const refused =
-    api.key === apiVersions.key &&
-    reader.remaining >= 2 &&
-    frame.readInt16BE(reader.position) === errorCode.UNSUPPORTED_VERSION
-  return decodeResponse(api, refused ? 0 : version, reader)
 }

@@ -4,13 +4,9 @@ import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { messageOf, StreamsError } from '../errors.ts'
 import { Backoff } from './backoff.ts'
+import { addressName, type BrokerAddress } from './broker-address.ts'
 import { BrokerConnection, type BrokerConnectionOptions } from './broker-connection.ts'
-
-/** Where a broker listens. */
-export interface BrokerAddress {
-  readonly host: string
-  readonly port: number
-}
+import { lifeController } from './deadline.ts'
 
 /** What a {@link BrokerPool} needs. */
 export interface BrokerPoolOptions extends Omit<
@@ -48,7 +44,7 @@ export class BrokerPool {
   readonly #options: BrokerPoolOptions
   readonly #slots = new Map<string, Slot>()
   readonly #addresses = new Map<string, AddressState>()
-  readonly #life = new AbortController()
+  readonly #life = lifeController()
 
   constructor(options: BrokerPoolOptions) {
     this.#options = options
@@ -165,10 +161,6 @@ export class BrokerPool {
 }
 
 function newSlot(address: string, purpose: string): Slot {
-  const life = new AbortController()
+  const life = lifeController()
   return { connection: undefined, opening: undefined, address, purpose, life }
-}
-
-function addressName({ host, port }: BrokerAddress): string {
-  return `${host}:${port}`
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { Clock } from '../base/clock.ts'
 
 /** What ends a wait before its promise settles. */
@@ -54,4 +55,11 @@ export function eitherSignal(
       for (const signal of signals) signal.removeEventListener('abort', abort)
     },
   }
+}
+
+/** For the life of an object that many waits listen to: Node warns of more than ten otherwise. */
+export function lifeController(): AbortController {
+  const life = new AbortController()
+  setMaxListeners(0, life.signal)
+  return life
 }

@@ -3,6 +3,7 @@ import { isStreamsError, messageOf, StreamsError } from '../errors.ts'
 import { errorCode, kafkaError } from '../protocol/error-codes.ts'
 import { fetch } from '../protocol/messages/1-fetch.ts'
 import type { ResponseOf } from '../protocol/schema.ts'
+import { lifeController } from './deadline.ts'
 import type { FetchBuffer } from './fetch-buffer.ts'
 import type { FetchPartition } from './fetch-partition.ts'
 import { isLeaderError, kafkaFailure } from './kafka-failure.ts'
@@ -51,11 +52,13 @@ export class FetchDispatcher {
   readonly #purpose: `fetch:${string}`
   /** Lanes in use, as `node/lane`. */
   readonly #busy = new Set<string>()
+  /** Nodes whose last request failed: told once, not with each try. */
+  readonly #failing = new Set<number>()
   readonly #running = new Set<Promise<void>>()
   #isDue = false
   #isRefreshing = false
   #retryTimer: Timer | undefined
-  readonly #life = new AbortController()
+  readonly #life = lifeController()
 
   constructor(client: KafkaClient, buffer: FetchBuffer, limits: FetchLimits) {
     this.#client = client
@@ -146,7 +149,7 @@ export class FetchDispatcher {
 
   #ask(node: number, due: FetchPartition[]): void {
     const lost = due.filter((partition) => partition.wanted !== undefined)
-    if (lost.length > 0) this.#run(lost, (asked) => this.#listOffsets(node, asked))
+    if (lost.length > 0) this.#run(node, lost, (asked) => this.#listOffsets(node, asked))
     const fetched = due.filter((partition) => partition.wanted === undefined)
     if (fetched.length === 0) return
     fetched.sort((a, b) => a.turn - b.turn)
@@ -163,7 +166,7 @@ export class FetchDispatcher {
   #fetchIn(lane: Lane, node: number, due: FetchPartition[], waitMs: number): void {
     const name = `${node}/${lane}`
     this.#busy.add(name)
-    this.#run(due, async (asked) => {
+    this.#run(node, due, async (asked) => {
       try {
         await this.#fetch(lane, node, asked, Math.min(waitMs, this.#limits.fetchMaxWaitMs))
       } finally {
@@ -172,14 +175,21 @@ export class FetchDispatcher {
     })
   }
 
-  /** Runs a question about these partitions; whatever it ends in, the next dispatch follows. */
-  #run(due: FetchPartition[], question: (asked: AskedPartition[]) => Promise<void>): void {
+  /** Runs a question to a node about these partitions; whatever it ends in, the next dispatch follows. */
+  #run(
+    node: number,
+    due: FetchPartition[],
+    question: (asked: AskedPartition[]) => Promise<void>,
+  ): void {
     const asked = due.map((partition) => {
       partition.isAsked = true
       return { partition, generation: partition.generation }
     })
     const run = question(asked)
-      .catch((error: unknown) => this.#failed(asked, error))
+      .then(() => {
+        this.#failing.delete(node)
+      })
+      .catch((error: unknown) => this.#failed(node, asked, error))
       .finally(() => {
         this.#running.delete(run)
         for (const { partition, generation } of asked) {
@@ -330,10 +340,15 @@ export class FetchDispatcher {
   }
 
   /** A whole request failed: its broker may be away, so its partitions may be led by another. */
-  #failed(asked: AskedPartition[], error: unknown): void {
+  #failed(node: number, asked: AskedPartition[], error: unknown): void {
     if (this.#life.signal.aborted || isStreamsError(error, 'CLIENT_CLOSED')) return
     const now = this.#client.clock.monotonic()
-    this.#client.log.warn('A fetch failed and is tried again', { reason: messageOf(error) })
+    const level = this.#failing.has(node) ? 'debug' : 'warn'
+    this.#failing.add(node)
+    this.#client.log[level]('Fetching from a broker fails and is tried again', {
+      node,
+      reason: messageOf(error),
+    })
     for (const { partition, generation } of asked) {
       if (partition.generation === generation) partition.postpone(now)
     }

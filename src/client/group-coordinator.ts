@@ -6,7 +6,7 @@ import { leaveGroup } from '../protocol/messages/13-leave-group.ts'
 import { syncGroup } from '../protocol/messages/14-sync-group.ts'
 import type { Api } from '../protocol/schema.ts'
 import type { RequestBody } from './broker-connection.ts'
-import { eitherSignal } from './deadline.ts'
+import { eitherSignal, lifeController } from './deadline.ts'
 import type { ConnectionPurpose, KafkaClient } from './kafka-client.ts'
 
 /** What a JoinGroup may take beyond the time that the members have to join. */
@@ -96,7 +96,7 @@ export class GroupCoordinator implements AsyncDisposable {
   readonly groupId: string
   readonly #client: KafkaClient
   readonly #purpose: ConnectionPurpose
-  readonly #life = new AbortController()
+  readonly #life = lifeController()
 
   constructor(client: KafkaClient, groupId: string) {
     this.#client = client

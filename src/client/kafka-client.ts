@@ -1,107 +1,34 @@
-import type { ConnectionOptions } from 'node:tls'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
-import type { Transport } from '../base/transport.ts'
 import { StreamsError } from '../errors.ts'
 import { errorCode, kafkaError } from '../protocol/error-codes.ts'
-import { findCoordinator } from '../protocol/messages/10-find-coordinator.ts'
 import type { Api } from '../protocol/schema.ts'
+import { parseBrokers } from './broker-address.ts'
 import type { BrokerConnection, RequestBody } from './broker-connection.ts'
-import { BrokerPool, type BrokerAddress } from './broker-pool.ts'
+import { BrokerPool } from './broker-pool.ts'
 import type { PartitionLeader } from './cluster-view.ts'
 import { Cluster } from './cluster.ts'
+import { Coordinators } from './coordinators.ts'
+import { lifeController } from './deadline.ts'
+import type {
+  ConnectionPurpose,
+  KafkaClientOptions,
+  RequestOptions,
+  RequestTarget,
+  TopicMetadataOptions,
+} from './kafka-client-options.ts'
 import { canPass, isCoordinatorError, isLeaderError, kafkaFailure } from './kafka-failure.ts'
 import { Retry } from './retry.ts'
-import type { BrokerNode, TopicMetadata, TopicPartition } from './topic-metadata.ts'
+import type { BrokerNode, TopicMetadata } from './topic-metadata.ts'
 
-/** What a {@link KafkaClient} needs; `brokers` and the ports must be given. */
-export interface KafkaClientOptions {
-  /** `host:port` of some brokers, tried in turn until one tells the rest. */
-  brokers: readonly string[]
-  clock: Clock
-  random: Random
-  transport: Transport
-  log: Log
-  /** Names this client in the broker's logs and quotas. Default `millpond`. */
-  clientId?: string
-  /** How long one request may take on its connection. Default 30 s. */
-  requestTimeoutMs?: number
-  /** How long a connection may take to be made, TLS included. Default 10 s. */
-  connectTimeoutMs?: number
-  /** How long `request` goes on trying. Default 60 s. */
-  deadlineMs?: number
-  /** First wait before a broker is tried again; doubles, with jitter. Default 50 ms. */
-  reconnectBackoffMs?: number
-  /** Default 1 s. */
-  reconnectBackoffMaxMs?: number
-  /** First wait before a request is tried again; doubles, with jitter. Default 100 ms. */
-  retryBackoffMs?: number
-  /** Default 1 s. */
-  retryBackoffMaxMs?: number
-  /** Metadata older than this is refreshed in the background. Default 5 minutes. */
-  metadataMaxAgeMs?: number
-  /** Given: TLS with these options of node:tls. */
-  tls?: ConnectionOptions
-  /** Runs on each new connection before anything else is asked of it: for SASL. */
-  authenticate?: (connection: BrokerConnection) => Promise<void>
-}
-
-/**
- * Requests of one purpose share a connection to a broker, and a broker answers one connection in
- * order. What may be held back (long polls, joins) therefore has a purpose of its own:
- * {@link KafkaClient.uniquePurpose}.
- */
-export type ConnectionPurpose =
-  | 'control'
-  | 'coordinator'
-  | `produce:${number}`
-  | `fetch:${string}`
-  | `group:${number}`
-
-/** Which broker is asked. */
-export type RequestTarget =
-  | 'any'
-  | 'controller'
-  | { readonly node: number }
-  | { readonly leaderOf: TopicPartition }
-  | { readonly coordinatorOf: string }
-
-/** How a request is made; all optional. */
-export interface RequestOptions<Response> {
-  /** Default `control`; `coordinator` when one is asked. */
-  purpose?: ConnectionPurpose
-  /** How long one try may take. Default `requestTimeoutMs` of the client. */
-  timeoutMs?: number
-  /** How long all tries may take together. Default `deadlineMs` of the client. */
-  deadlineMs?: number
-  /**
-   * `none`: one try on whatever answers; its failure is the result. `retriable` (default): again
-   * after a wait, at another broker if need be, while the failure can pass.
-   */
-  retry?: 'none' | 'retriable'
-  /**
-   * The Kafka error code of a response that decides about another try; 0: none. Default: its
-   * `errorCode`, when it has one. The response is returned when its error cannot pass.
-   */
-  errorCodeOf?: (response: Response) => number
-  /** What the request is about, for errors. */
-  subject?: string
-  /** The highest version to be used. Default: the highest that both sides know. */
-  versionMax?: number
-  /** About how large the request is, so that it is written without moving it. */
-  bytesHint?: number
-  signal?: AbortSignal
-}
-
-/** How topic metadata is asked for; all optional. */
-export interface TopicMetadataOptions {
-  /** True: asks the cluster even when the cache knows. Default false. */
-  fresh?: boolean
-  /** Default: `deadlineMs` of the client. */
-  timeoutMs?: number
-  signal?: AbortSignal
-}
+export type {
+  ConnectionPurpose,
+  KafkaClientOptions,
+  RequestOptions,
+  RequestTarget,
+  TopicMetadataOptions,
+} from './kafka-client-options.ts'
 
 const defaults = {
   clientId: 'millpond',
@@ -114,9 +41,6 @@ const defaults = {
   retryBackoffMaxMs: 1000,
   metadataMaxAgeMs: 300_000,
 }
-
-/** From v4 on FindCoordinator has another form that only helps who looks for many at once. */
-const findCoordinatorVersionMax = 3
 
 /**
  * A connection to a Kafka cluster: finds brokers, leaders and coordinators, keeps connections, tries
@@ -135,10 +59,8 @@ export class KafkaClient implements AsyncDisposable {
   readonly #options: typeof defaults
   readonly #pool: BrokerPool
   readonly #cluster: Cluster
-  readonly #coordinators = new Map<string, BrokerAddress>()
-  /** Searches under way, shared by all who ask. */
-  readonly #searches = new Map<string, Promise<BrokerAddress>>()
-  readonly #life = new AbortController()
+  readonly #coordinators: Coordinators
+  readonly #life = lifeController()
   #purposeCount = 0
   #closing: Promise<void> | undefined
 
@@ -168,6 +90,7 @@ export class KafkaClient implements AsyncDisposable {
       pool: this.#pool,
       metadataMaxAgeMs: this.#options.metadataMaxAgeMs,
     })
+    this.#coordinators = new Coordinators(this.#cluster)
   }
 
   /**
@@ -336,7 +259,7 @@ export class KafkaClient implements AsyncDisposable {
     if (target === 'any') return this.#cluster.anyConnection(purpose)
     const address =
       typeof target === 'object' && 'coordinatorOf' in target
-        ? await this.#coordinator(target.coordinatorOf)
+        ? await this.#coordinators.find(target.coordinatorOf)
         : await this.#node(target)
     return this.#pool.connection(address, purpose)
   }
@@ -381,39 +304,10 @@ export class KafkaClient implements AsyncDisposable {
     })
   }
 
-  async #coordinator(groupId: string): Promise<BrokerAddress> {
-    const known = this.#coordinators.get(groupId)
-    if (known !== undefined) return known
-    let search = this.#searches.get(groupId)
-    if (search === undefined) {
-      search = this.#findCoordinator(groupId).finally(() => this.#searches.delete(groupId))
-      this.#searches.set(groupId, search)
-    }
-    return search
-  }
-
-  async #findCoordinator(groupId: string): Promise<BrokerAddress> {
-    const connection = await this.#cluster.anyConnection('control')
-    const response = await connection.request(
-      findCoordinator,
-      { key: groupId },
-      { versionMax: findCoordinatorVersionMax },
-    )
-    if (response.errorCode !== errorCode.NONE) {
-      throw kafkaFailure(findCoordinator.name, response.errorCode, {
-        subject: groupId,
-        detail: response.errorMessage,
-      })
-    }
-    const address = { host: response.host, port: response.port }
-    this.#coordinators.set(groupId, address)
-    return address
-  }
-
   /** Draws the conclusion from the code of a response. */
   #learn(target: RequestTarget, code: number): void {
     if (typeof target === 'object' && 'coordinatorOf' in target) {
-      if (isCoordinatorError(code)) this.#coordinators.delete(target.coordinatorOf)
+      if (isCoordinatorError(code)) this.#coordinators.forget(target.coordinatorOf)
     } else if (isLeaderError(code) || code === errorCode.NOT_CONTROLLER) {
       this.#cluster.markStale()
     }
@@ -423,7 +317,7 @@ export class KafkaClient implements AsyncDisposable {
   #forget(target: RequestTarget): void {
     if (target === 'any') return
     if (target === 'controller') this.#cluster.markStale()
-    else if ('coordinatorOf' in target) this.#coordinators.delete(target.coordinatorOf)
+    else if ('coordinatorOf' in target) this.#coordinators.forget(target.coordinatorOf)
     else this.#cluster.markStale()
   }
 
@@ -445,23 +339,4 @@ function subjectOf(target: RequestTarget): string {
   if ('node' in target) return `node ${target.node}`
   if ('coordinatorOf' in target) return `group ${target.coordinatorOf}`
   return `${target.leaderOf.topic}-${target.leaderOf.partition}`
-}
-
-function parseBrokers(brokers: readonly string[]): BrokerAddress[] {
-  if (brokers.length === 0) {
-    throw new StreamsError('CONFIG_INVALID', { option: 'brokers', detail: 'no broker is stated' })
-  }
-  return brokers.map((broker) => {
-    // An IPv6 address stands in brackets, because it has colons itself.
-    const match = /^(?:\[(?<v6>[0-9a-fA-F:.%]+)\]|(?<host>[^:\s[\]]+)):(?<port>\d{1,5})$/.exec(
-      broker.trim(),
-    )
-    const host = match?.groups?.['v6'] ?? match?.groups?.['host']
-    const port = Number(match?.groups?.['port'])
-    if (host !== undefined && port > 0 && port < 65_536) return { host, port }
-    throw new StreamsError('CONFIG_INVALID', {
-      option: 'brokers',
-      detail: `"${broker}" is not host:port`,
-    })
-  })
 }

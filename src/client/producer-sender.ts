@@ -5,6 +5,7 @@ import { produce } from '../protocol/messages/0-produce.ts'
 import { initProducerId } from '../protocol/messages/22-init-producer-id.ts'
 import type { Compression } from '../protocol/compression.ts'
 import type { ResponseOf } from '../protocol/schema.ts'
+import { lifeController } from './deadline.ts'
 import { canPass, isLeaderError, kafkaFailure } from './kafka-failure.ts'
 import type { ConnectionPurpose, KafkaClient } from './kafka-client.ts'
 import { groupByTopic } from './list-offsets.ts'
@@ -57,7 +58,7 @@ export class ProducerSender {
   #isDue = false
   #isRefreshing = false
   #retryTimer: Timer | undefined
-  readonly #life = new AbortController()
+  readonly #life = lifeController()
 
   constructor(client: KafkaClient, options: ProducerSenderOptions) {
     this.#client = client
