@@ -48,10 +48,10 @@ import org.apache.kafka.streams.state.ValueAndTimestamp;
 import org.apache.kafka.streams.test.TestRecord;
 
 /**
- * Writes test/conformance/test-driver-scripts.json: scripts of records through Kafka Streams' TopologyTestDriver, with
+ * Writes test/conformance/test-driver-scripts.jsonl, a line a script: scripts of records through Kafka Streams' TopologyTestDriver, with
  * everything that each step produces and the final rows of the stores. test/conformance/test-driver.test.ts has the same
  * programs. Run with kafka-streams-test-utils 4.4.0, jackson-databind and slf4j on the class path:
- * java -cp 'lib/*' TestDriverScripts.java test/conformance/test-driver-scripts.json
+ * java -cp 'lib/*' TestDriverScripts.java test/conformance/test-driver-scripts.jsonl
  */
 public final class TestDriverScripts {
   private static final String APPLICATION = "conformance";
@@ -357,11 +357,8 @@ public final class TestDriverScripts {
       scripts.add(run(program + ", with a cache of no bytes", program, true, 0, steps));
     }
     ObjectMapper mapper = new ObjectMapper();
-    // One line a script keeps the file small and its changes readable.
-    StringBuilder text = new StringBuilder("[\n");
-    for (int i = 0; i < scripts.size(); i++) {
-      text.append(mapper.writeValueAsString(scripts.get(i))).append(i + 1 < scripts.size() ? ",\n" : "\n");
-    }
-    Files.writeString(Path.of(args[0]), text.append("]\n"));
+    StringBuilder text = new StringBuilder();
+    for (Map<String, Object> script : scripts) text.append(mapper.writeValueAsString(script)).append('\n');
+    Files.writeString(Path.of(args[0]), text);
   }
 }

@@ -42,9 +42,10 @@ interface Script {
   stores: Record<string, unknown[][]>
 }
 
-const scripts = JSON.parse(
-  readFileSync(new URL('test-driver-scripts.json', import.meta.url), 'utf8'),
-) as Script[]
+const scripts = readFileSync(new URL('test-driver-scripts.jsonl', import.meta.url), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line) as Script)
 
 const strings = { key: nullable(serdes.string), value: nullable(serdes.string) }
 const lines = topic('lines', strings)
