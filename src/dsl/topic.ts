@@ -9,8 +9,9 @@ export type RawKey = Uint8Array | null
 /** How a topic is read. */
 export interface TopicOptions<K, V> {
   /**
-   * The time of a record, in milliseconds since the epoch. Default: the record's own timestamp. A
-   * negative result stops the instance with `TIMESTAMP_INVALID`.
+   * The time of a record, in milliseconds since the epoch. A record for which it is negative is
+   * dropped, and counted. Default: the record's own timestamp; a negative one stops the instance with
+   * `TIMESTAMP_INVALID`.
    */
   readonly timestamp?: (value: V, key: K, recordTimestamp: number) => number
   /** Where to begin when the application has no offset for the topic. Default: as configured. */

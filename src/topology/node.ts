@@ -5,7 +5,7 @@ import type { AnyStore } from '../store/descriptor.ts'
 /** Where to begin in a topic when the group has no offset for it. */
 export type OffsetReset = 'earliest' | 'latest'
 
-/** The timestamp of a record, in milliseconds; negative: the record is refused. Java's TimestampExtractor. */
+/** The timestamp of a record, in milliseconds; negative: the record is dropped. Java's TimestampExtractor. */
 export type TimestampExtractor = (value: unknown, key: unknown, recordTimestamp: number) => number
 
 /** Chooses the partition of a record. Java's StreamPartitioner. */
