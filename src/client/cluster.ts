@@ -122,6 +122,7 @@ export class Cluster {
     if (this.#isClosed) return
     this.#ageTimer = clock.setTimer(metadataMaxAgeMs, () => {
       this.refresh().catch((error: unknown) => {
+        if (this.#isClosed) return
         log.warn('The metadata of the cluster could not be refreshed', { reason: messageOf(error) })
         this.#armAgeTimer()
       })

@@ -35,7 +35,8 @@ export async function listGroups(
   client: KafkaClient,
   options: AdminRequestOptions = {},
 ): Promise<GroupListing[]> {
-  await client.refreshMetadata()
+  // Of no topic: which brokers there are.
+  await client.topicMetadata([], { ...options, fresh: true })
   const listed: GroupListing[] = []
   for (const node of client.nodes.keys()) {
     const response = await client.request(listGroupsApi, {}, { node }, requestOptions(options))

@@ -224,8 +224,7 @@ export class KafkaClient implements AsyncDisposable {
 
   async #close(): Promise<void> {
     this.#life.abort()
-    await this.#pool.close()
-    await this.#cluster.close()
+    await Promise.all([this.#cluster.close(), this.#pool.close()])
   }
 
   async #refreshTopics(topics: readonly string[], options: TopicMetadataOptions): Promise<void> {

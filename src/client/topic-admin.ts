@@ -93,7 +93,8 @@ export async function deleteTopics(
     },
     accept: ({ code }) => code === errorCode.NONE || code === errorCode.UNKNOWN_TOPIC_OR_PARTITION,
   })
-  await client.refreshMetadata()
+  // So that the client forgets them too.
+  await client.topicMetadata(topics, { ...options, fresh: true })
 }
 
 /** Grows a topic to `partitions` in total, and waits until this client sees them. */
