@@ -1,0 +1,185 @@
+import { mkdtempSync, rmSync, writeFileSync, existsSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { isAllProcessed } from '../../src/cli/demo/count-completion.ts'
+import { Admin } from '../../src/client/admin.ts'
+import { KafkaClient } from '../../src/client/kafka-client.ts'
+import { silentLog } from '../../src/base/log.ts'
+import { systemPorts } from '../../src/config.ts'
+import { MillpondProcess } from './demo-process.ts'
+import { until } from './until.ts'
+import { countWords, makeText, topLines, topLinesByPerl } from './word-table.ts'
+
+const directories: string[] = []
+afterEach(() => {
+  for (const path of directories.splice(0)) rmSync(path, { recursive: true, force: true })
+})
+
+function temporaryDirectory(): string {
+  const path = mkdtempSync(join(tmpdir(), 'millpond-demo-test-'))
+  directories.push(path)
+  return path
+}
+
+const megabyte = 1024 * 1024
+
+test(
+  'three texts are counted as others count them, and by a restart not once more',
+  {
+    timeout: 60_000,
+  },
+  async () => {
+    const directory = temporaryDirectory()
+    const texts = [makeText(1, megabyte), makeText(2, megabyte, '\r\n'), makeText(3, megabyte)]
+    const files = texts.map((text, index) => {
+      const path = join(directory, `text-${index}.txt`)
+      writeFileSync(path, text)
+      return path
+    })
+    const dataDir = join(directory, 'data')
+    const inputs = files.flatMap((path) => ['--input', path])
+    const args = ['demo', '--once', '--port', '0', '--data-dir', dataDir, ...inputs]
+    const expected = topLines(countWords(...texts))
+    // Where there is no perl, the loop over code points is the judge alone.
+    expect(topLinesByPerl(files) ?? expected).toBe(expected)
+
+    for (const run of ['first', 'second']) {
+      await using demo = new MillpondProcess(...args)
+      const { code, stdout, stderr } = await demo.result
+      expect({ run, code, stdout, stderr }).toEqual({
+        run,
+        code: 0,
+        stdout: expected,
+        stderr: expect.any(String),
+      })
+    }
+  },
+)
+
+/** All words with their counts, from one instance; undefined while it cannot tell. */
+async function table(port: number): Promise<Map<string, number> | undefined> {
+  const words = new Map<string, number>()
+  let cursor: string | null = ''
+  while (cursor !== null) {
+    const next: string = cursor === '' ? '' : `&cursor=${cursor}`
+    const url = `http://127.0.0.1:${port}/v1/stores/word-counts/keys?limit=1000${next}`
+    const response = await fetch(url)
+    if (response.status !== 200) return undefined
+    const page = (await response.json()) as {
+      rows: { key: string; value: number }[]
+      cursor: string | null
+    }
+    for (const { key, value } of page.rows) words.set(key, value)
+    cursor = page.cursor
+  }
+  return words
+}
+
+function isEqual(a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>): boolean {
+  return a.size === b.size && [...a].every(([word, count]) => b.get(word) === count)
+}
+
+/** The hosts that hold partitions of the store, as an instance tells. */
+async function owners(port: number): Promise<Set<string | null>> {
+  const url = `http://127.0.0.1:${port}/v1/metadata/stores/word-counts`
+  const { partitions } = (await (await fetch(url)).json()) as {
+    partitions: { active: string | null }[]
+  }
+  return new Set(partitions.map(({ active }) => active))
+}
+
+test(
+  'after kill -9 the other instance takes over with the right counts, and gives back its share',
+  {
+    timeout: 90_000,
+  },
+  async ({ signal }) => {
+    const dataDir = join(temporaryDirectory(), 'data')
+    const [before, after] = [makeText(4, 200_000), makeText(5, 200_000)]
+    const args = ['demo', '--port', '0', '--data-dir', dataDir, '--input', '-']
+    {
+      await using demo = new MillpondProcess(...args)
+      const broker = (await demo.said(/broker +(127\.0\.0\.1:\d+)/))[1] ?? ''
+      await demo.said(/Ctrl-C stops everything/)
+      const [first, second] = [...demo.stderr.matchAll(/localhost:(\d+) +\(process (\d+)\)/g)].map(
+        ([, port, pid]) => ({ port: Number(port), pid: Number(pid) }),
+      )
+      if (first === undefined || second === undefined) throw new Error(demo.stderr)
+
+      demo.write(`${before}\n`)
+      const half = countWords(before)
+      await until(async () => isEqual(half, (await table(first.port)) ?? new Map()), signal)
+      await until(() => isCommitted(broker), signal)
+      process.kill(second.pid, 'SIGKILL')
+      await demo.said(/is gone: it was killed \(SIGKILL\)/)
+
+      demo.write(`${after}\n`)
+      const all = countWords(before, after)
+      await until(async () => isEqual(all, (await table(first.port)) ?? new Map()), signal)
+      expect(await owners(first.port)).toEqual(new Set([`127.0.0.1:${first.port}`]))
+
+      demo.signal('SIGUSR2')
+      await demo.said(/instance 2 is back/)
+      await until(async () => (await owners(first.port)).size === 2, signal)
+      for (const { port } of [first, second]) {
+        await until(async () => isEqual(all, (await table(port)) ?? new Map()), signal)
+      }
+      demo.signal('SIGINT')
+      expect((await demo.result).code).toBe(0)
+    }
+    await using again = new MillpondProcess(...args, '--once')
+    again.endInput()
+    expect(await again.result).toMatchObject({
+      code: 0,
+      stdout: topLines(countWords(before, after)),
+    })
+  },
+)
+
+/** True when everything that was written so far is processed for good. */
+async function isCommitted(broker: string): Promise<boolean> {
+  await using client = new KafkaClient({ brokers: [broker], log: silentLog, ...systemPorts })
+  const { signal } = new AbortController()
+  return isAllProcessed({ client, admin: new Admin(client) }, 'word-count', 'text-lines', signal)
+}
+
+test('a missing text, a directory, a port in use and wrong usage end with one line', async () => {
+  const dataDir = join(temporaryDirectory(), 'data')
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const cases = [
+    { args: ['--input', '/nowhere/text'], code: 1, line: 'The input /nowhere/text does not exist' },
+    { args: ['--input', tmpdir()], code: 1, line: 'is a directory' },
+    { args: ['--port', String(port)], code: 1, line: `Port ${port} on 127.0.0.1 is in use` },
+    { args: ['--instances', '0'], code: 2, line: 'It must be from 1 to 16' },
+    { args: ['--rate', 'fast'], code: 2, line: 'a number of lines a second' },
+  ]
+  for (const { args, code, line } of cases) {
+    await using demo = new MillpondProcess('demo', '--data-dir', dataDir, ...args)
+    const result = await demo.result
+    expect({ args, code: result.code, stdout: result.stdout }).toEqual({ args, code, stdout: '' })
+    expect(result.stderr).toContain(line)
+    // Wrong usage is followed by a hint at the help.
+    expect(result.stderr.trimEnd().split('\n')).toHaveLength(code)
+  }
+  expect(existsSync(dataDir)).toBe(false)
+  await new Promise((resolve) => server.close(resolve))
+})
+
+test('the broker says in one line that it is there, stops on SIGINT, and names a port in use', async () => {
+  await using broker = new MillpondProcess('broker', '--port', '0')
+  const port = await until(() => /on 127\.0\.0\.1:(\d+), in memory/.exec(broker.stdout)?.[1])
+  {
+    await using other = new MillpondProcess('broker', '--port', port)
+    const { code, stderr } = await other.result
+    expect(code).toBe(1)
+    expect(stderr).toMatch(new RegExp(`^millpond: Port ${port} on 127.0.0.1 is in use.*\n$`))
+  }
+  broker.signal('SIGINT')
+  const { code, stdout, stderr } = await broker.result
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout.trimEnd().split('\n')).toHaveLength(1)
+})
