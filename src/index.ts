@@ -27,6 +27,8 @@ export type {
 } from './store/key-value-store.ts'
 export type { RecordHeaders } from './store/state-store.ts'
 
+export { createLog } from './base/log.ts'
+export type { Log, LogFields, LogLevel, LogSink } from './base/log.ts'
 export { shutdownSignal } from './base/shutdown-signal.ts'
 export type { DeserializationErrorHandler, StreamsConfig, UnreadableRecord } from './config.ts'
 export { KafkaStreams } from './kafka-streams.ts'
@@ -37,6 +39,8 @@ export type {
   StreamsEvents,
   StreamsMetadata,
 } from './kafka-streams.ts'
+export type { Endpoint } from './group/membership.ts'
+export type { StreamsMetrics } from './metrics/streams-metrics.ts'
 export type { TaskId } from './processor/record-metadata.ts'
 export type {
   QueryOptions,
