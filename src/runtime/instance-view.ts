@@ -1,25 +1,25 @@
 import type { Endpoint, HostMap } from '../group/membership.ts'
 import { taskId, type TaskId } from '../processor/record-metadata.ts'
 import type { AnyStore } from '../store/descriptor.ts'
-import type { StoreView } from '../store/read-view.ts'
+import type { TaskStore } from '../task/state-manager.ts'
 import type { StreamTask } from '../task/stream-task.ts'
 import { findStore, sourceTopics, taskCount, type Topology } from '../topology/topology.ts'
 import type { StreamWorker } from './stream-worker.ts'
 import type { StreamsState } from './streams-state.ts'
 
 /** A partition of a store that this instance holds. */
-export interface HeldPartition {
+export interface HeldPartition<View> {
   readonly role: 'active'
   readonly state: 'restoring' | 'running'
   /** Undefined while restoring. */
-  readonly view: StoreView | undefined
+  readonly view: View | undefined
   /** Changelog records that are not in the store yet. */
   readonly lag: number
   /** By topic and partition, the next offset to be processed. */
   readonly position: Readonly<Record<string, Readonly<Record<string, number>>>>
 }
 
-export interface InstanceViewOptions {
+export interface InstanceViewOptions<View> {
   readonly topology: Topology
   readonly applicationId: string
   readonly state: () => StreamsState
@@ -27,18 +27,20 @@ export interface InstanceViewOptions {
   readonly worker: () => StreamWorker | undefined
   /** Partitions of a topic, as the client knows it. */
   readonly topicPartitions: (topic: string) => number | undefined
+  /** How a store is read from outside its task. */
+  readonly viewOf: (store: TaskStore) => View
 }
 
 /**
  * What can be seen of an instance from outside its worker: which stores there are, who holds them,
  * and what is here. Everything is looked up at the moment of the call.
  */
-export class InstanceView {
-  readonly #options: InstanceViewOptions
+export class InstanceView<View> {
+  readonly #options: InstanceViewOptions<View>
   readonly storeNames: readonly string[]
   #hosts: HostMap | undefined
 
-  constructor(options: InstanceViewOptions) {
+  constructor(options: InstanceViewOptions<View>) {
     this.#options = options
     this.storeNames = options.topology.subtopologies.flatMap(({ stores }) =>
       stores.map(({ descriptor }) => descriptor.name),
@@ -106,7 +108,7 @@ export class InstanceView {
   }
 
   /** Undefined: another instance's, nobody's, or there is no such partition. */
-  local(store: string, partition: number): HeldPartition | undefined {
+  local(store: string, partition: number): HeldPartition<View> | undefined {
     const id = this.#taskOf(store, partition)
     const task = id === undefined ? undefined : this.#options.worker()?.tasks.tasks.get(id)
     if (task === undefined) return undefined
@@ -115,10 +117,7 @@ export class InstanceView {
     return {
       role: 'active',
       state: isReadable ? 'running' : 'restoring',
-      view:
-        isReadable && held !== undefined
-          ? (held as unknown as { view(): StoreView }).view()
-          : undefined,
+      view: isReadable && held !== undefined ? this.#options.viewOf(held) : undefined,
       lag: isReadable ? 0 : this.#lag(task.id, store),
       position: positionOf(task),
     }

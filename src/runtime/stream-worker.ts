@@ -1,7 +1,7 @@
 import { yieldTurn } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
-import { canPass } from '../client/kafka-failure.ts'
+import { canPass, kafkaErrorName } from '../client/kafka-failure.ts'
 import type { Ports, ResolvedConfig } from '../config.ts'
 import { StreamsError, isStreamsError, messageOf } from '../errors.ts'
 import { Leader } from '../group/assignor/leader.ts'
@@ -298,7 +298,7 @@ export class StreamWorker implements MembershipHandlers {
    * was done since the last commit does not count. Everything begins again from there.
    */
   #startAgainOrThrow(error: unknown): void {
-    if (!isStreamsError(error, 'TASK_MIGRATED') && !isLateDelivery(error)) throw error
+    if (!isStreamsError(error, 'TASK_MIGRATED') && !isPassingDelivery(error)) throw error
     this.#isFenced = true
     this.#membership.taskMigrated(error)
   }
@@ -388,12 +388,21 @@ export class StreamWorker implements MembershipHandlers {
 /** How deep an error is looked into for what caused it. */
 const causeDepthMax = 8
 
-/** True for records that the brokers did not take in time, whoever met the failure first. */
-function isLateDelivery(error: unknown): error is StreamsError {
+/** What a broker says that has lost what it knew of a producer: a new producer is told nothing of it. */
+const forgottenProducer = new Set([
+  'OUT_OF_ORDER_SEQUENCE_NUMBER',
+  'UNKNOWN_PRODUCER_ID',
+  'INVALID_PRODUCER_EPOCH',
+])
+
+/** True for records that were not taken, but can be when they are written anew; whoever met it first. */
+function isPassingDelivery(error: unknown): error is StreamsError {
   let current = error
   for (let depth = 0; depth < causeDepthMax && current instanceof Error; depth += 1) {
-    if (isStreamsError(current, 'DELIVERY_FAILED') && canPass(current.cause)) return true
-    current = current.cause
+    const { cause } = current
+    if (isStreamsError(current, 'DELIVERY_FAILED'))
+      return canPass(cause) || forgottenProducer.has(kafkaErrorName(cause) ?? '')
+    current = cause
   }
   return false
 }
