@@ -1,0 +1,94 @@
+package millpond.conformance;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.UUID;
+import org.apache.kafka.common.serialization.Serde;
+import org.apache.kafka.common.serialization.Serdes;
+
+/** Serdes by their names in cases, and the values that cases write in JSON. */
+final class Formats {
+  private static final HexFormat HEX = HexFormat.of();
+
+  private Formats() {}
+
+  /** Null for an absent name: Kafka Streams then takes what it inherits. */
+  static Serde<Object> serde(JsonNode name) {
+    return name == null ? null : serde(name.asText());
+  }
+
+  /** Where a serde must be stated, `string` need not be. */
+  static Serde<Object> serde(JsonNode step, String part) {
+    return serde(name(step, part));
+  }
+
+  static String name(JsonNode step, String part) {
+    return step.path(part).asText("string");
+  }
+
+  @SuppressWarnings("unchecked")
+  private static Serde<Object> serde(String name) {
+    return (Serde<Object>) (Serde<?>) named(name);
+  }
+
+  private static Serde<?> named(String name) {
+    return switch (name) {
+      case "string" -> Serdes.String();
+      case "short" -> Serdes.Short();
+      case "int" -> Serdes.Integer();
+      case "long" -> Serdes.Long();
+      case "float" -> Serdes.Float();
+      case "double" -> Serdes.Double();
+      case "boolean" -> Serdes.Boolean();
+      case "bytes" -> Serdes.ByteArray();
+      case "uuid" -> Serdes.UUID();
+      default -> {
+        if (!name.startsWith("list:")) throw new InvalidCase("there is no serde " + name);
+        yield list(named(name.substring("list:".length())));
+      }
+    };
+  }
+
+  private static <T> Serde<List<T>> list(Serde<T> inner) {
+    return Serdes.ListSerde(ArrayList.class, inner);
+  }
+
+  /** The bytes of a key or value in a script: what its serde makes of it, or {"hex": "…"} as it is. */
+  static byte[] bytes(JsonNode json, String topic, String serde) {
+    if (json == null || json.isNull()) return null;
+    if (json.has("hex")) return HEX.parseHex(json.get("hex").asText());
+    Object value = value(json, serde);
+    return serde(serde).serializer().serialize(topic, value);
+  }
+
+  private static Object value(JsonNode json, String serde) {
+    return switch (serde) {
+      case "string" -> json.asText();
+      case "short" -> (short) json.asInt();
+      case "int" -> json.asInt();
+      case "long" -> json.asLong();
+      case "float" -> (float) json.asDouble();
+      case "double" -> json.asDouble();
+      case "boolean" -> json.asBoolean();
+      case "uuid" -> UUID.fromString(json.asText());
+      default -> {
+        if (!json.isArray()) throw new InvalidCase("no value of " + serde + ": " + json);
+        List<Object> items = new ArrayList<>();
+        String inner = serde.substring("list:".length());
+        for (JsonNode item : json) items.add(item.isNull() ? null : value(item, inner));
+        yield items;
+      }
+    };
+  }
+
+  static byte[] utf8(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  static String hex(byte[] bytes) {
+    return bytes == null ? null : HEX.formatHex(bytes);
+  }
+}

@@ -1,0 +1,190 @@
+package millpond.conformance;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.kafka.common.serialization.Serde;
+import org.apache.kafka.streams.Topology;
+import org.apache.kafka.streams.processor.PunctuationType;
+import org.apache.kafka.streams.processor.StateStore;
+import org.apache.kafka.streams.processor.api.Processor;
+import org.apache.kafka.streams.processor.api.ProcessorContext;
+import org.apache.kafka.streams.processor.api.Record;
+import org.apache.kafka.streams.state.KeyValueBytesStoreSupplier;
+import org.apache.kafka.streams.state.KeyValueStore;
+import org.apache.kafka.streams.state.StoreBuilder;
+import org.apache.kafka.streams.state.Stores;
+import org.apache.kafka.streams.state.TimestampedKeyValueStore;
+import org.apache.kafka.streams.state.ValueAndTimestamp;
+
+/** Writes the program of a case with Topology: its steps are source, processor, store and sink. */
+final class ProcessorProgram {
+  private ProcessorProgram() {}
+
+  static boolean isOne(JsonNode topology) {
+    for (JsonNode step : topology) if (step.path("op").asText().equals("source")) return true;
+    return false;
+  }
+
+  static Topology build(JsonNode steps) {
+    Topology topology = new Topology();
+    for (JsonNode step : steps) {
+      String name = Program.name(step);
+      String op = step.path("op").asText();
+      switch (op) {
+        case "source" -> topology.addSource(name, Formats.serde(step, "key").deserializer(),
+            Formats.serde(step, "value").deserializer(), Program.topics(step).toArray(new String[0]));
+        case "processor" -> topology.addProcessor(name, () -> processor(step), names(step, "from"));
+        case "store" -> topology.addStateStore(store(step), names(step, "processors"));
+        case "sink" -> topology.addSink(name, Program.topics(step).get(0), Formats.serde(step, "key").serializer(),
+            Formats.serde(step, "value").serializer(), names(step, "from"));
+        default -> throw new InvalidCase(op + " does not go with source, processor, store and sink");
+      }
+    }
+    return topology;
+  }
+
+  private static String[] names(JsonNode step, String field) {
+    List<String> names = new ArrayList<>();
+    JsonNode given = step.path(field);
+    if (given.isTextual()) names.add(given.asText());
+    else given.forEach(name -> names.add(name.asText()));
+    return names.toArray(new String[0]);
+  }
+
+  private static StoreBuilder<?> store(JsonNode step) {
+    Serde<Object> key = Formats.serde(step, "key");
+    Serde<Object> value = Formats.serde(step, "value");
+    StoreBuilder<?> store = step.path("timestamped").asBoolean(false)
+        ? Stores.timestampedKeyValueStoreBuilder(timestamped(step), key, value)
+        : Stores.keyValueStoreBuilder(plain(step), key, value);
+    if (step.path("caching").asBoolean(false)) store.withCachingEnabled();
+    JsonNode changelog = step.path("changelog");
+    if (changelog.isObject()) store.withLoggingEnabled(Program.texts(changelog));
+    else if (!changelog.asBoolean(true)) store.withLoggingDisabled();
+    return store;
+  }
+
+  private static KeyValueBytesStoreSupplier plain(JsonNode step) {
+    return isPersistent(step)
+        ? Stores.persistentKeyValueStore(Program.name(step))
+        : Stores.inMemoryKeyValueStore(Program.name(step));
+  }
+
+  private static KeyValueBytesStoreSupplier timestamped(JsonNode step) {
+    return isPersistent(step)
+        ? Stores.persistentTimestampedKeyValueStore(Program.name(step))
+        : Stores.inMemoryKeyValueStore(Program.name(step));
+  }
+
+  private static boolean isPersistent(JsonNode step) {
+    return step.path("persistent").asBoolean(true);
+  }
+
+  private static Processor<Object, Object, Object, Object> processor(JsonNode step) {
+    String spec = step.path("with").asText();
+    return switch (Library.name(spec)) {
+      case "pass" -> new Base() {
+        @Override public void process(Record<Object, Object> record) {
+          context.forward(record);
+        }
+      };
+      case "remember" -> new Remember(names(step, "stores"));
+      case "index-words" -> new IndexWords(names(step, "stores"));
+      case "punctuate" -> new Punctuate(Library.argument(spec).split(","));
+      default -> throw new InvalidCase("there is no processor " + spec);
+    };
+  }
+
+  private abstract static class Base implements Processor<Object, Object, Object, Object> {
+    ProcessorContext<Object, Object> context;
+
+    @Override public void init(ProcessorContext<Object, Object> context) {
+      this.context = context;
+    }
+  }
+
+  /** Keeps the last value of each key in all its stores, and forwards what the stores had before. */
+  private static final class Remember extends Base {
+    private final String[] stores;
+
+    Remember(String[] stores) {
+      this.stores = stores;
+    }
+
+    @Override public void process(Record<Object, Object> record) {
+      for (String name : stores) {
+        KeyValueStore<Object, Object> store = context.getStateStore(name);
+        Object before = store.get(record.key());
+        store.put(record.key(), record.value());
+        context.forward(record.withValue(name + " had " + Library.text(before)));
+      }
+    }
+  }
+
+  /** Updates several rows for one record: those of its words. */
+  private static final class IndexWords extends Base {
+    private final String[] stores;
+
+    IndexWords(String[] stores) {
+      this.stores = stores;
+    }
+
+    @SuppressWarnings("unchecked")
+    @Override public void process(Record<Object, Object> record) {
+      for (String name : stores) {
+        StateStore store = context.getStateStore(name);
+        for (Object word : Library.function("words").list(record.value(), record.key())) {
+          if (store instanceof TimestampedKeyValueStore<?, ?> rows) {
+            indexTimestamped((TimestampedKeyValueStore<Object, Object>) rows, word, record);
+          } else {
+            indexPlain((KeyValueStore<Object, Object>) store, word, record.key());
+          }
+        }
+      }
+    }
+
+    private static void indexPlain(KeyValueStore<Object, Object> rows, Object word, Object key) {
+      if (word.equals("drop")) rows.delete("be");
+      else if (word.equals("not")) rows.putIfAbsent(word, Library.text(key));
+      else rows.put(word, Library.text(rows.get(word)) + Library.text(key));
+    }
+
+    private static void indexTimestamped(
+        TimestampedKeyValueStore<Object, Object> rows, Object word, Record<Object, Object> record) {
+      ValueAndTimestamp<Object> before = rows.get(word);
+      if (word.equals("drop")) rows.put("be", null);
+      else rows.put(word, ValueAndTimestamp.make(
+          Library.text(ValueAndTimestamp.getValueOrNull(before)) + Library.text(record.key()), record.timestamp()));
+    }
+  }
+
+  /** Forwards what it sees of the time: with each record, and at intervals of both kinds. */
+  private static final class Punctuate extends Base {
+    private final String[] intervals;
+
+    Punctuate(String[] intervals) {
+      this.intervals = intervals;
+    }
+
+    @Override public void init(ProcessorContext<Object, Object> context) {
+      super.init(context);
+      context.schedule(interval(0), PunctuationType.STREAM_TIME, time -> tell("stream", time));
+      context.schedule(interval(1), PunctuationType.WALL_CLOCK_TIME, time -> tell("wall", time));
+    }
+
+    private Duration interval(int index) {
+      return Duration.ofMillis(Long.parseLong(intervals[index]));
+    }
+
+    private void tell(String kind, long time) {
+      context.forward(new Record<>(kind, "at " + time + " stream time " + context.currentStreamTimeMs(), time));
+    }
+
+    @Override public void process(Record<Object, Object> record) {
+      context.forward(record.withValue(
+          Library.text(record.value()) + " stream time " + context.currentStreamTimeMs()));
+    }
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * `npm run conformance`: compares Millpond with Kafka Streams, case by case.
+ *
+ *     npm run conformance -- --seed 1 --cases 500     random cases, a difference made small
+ *     npm run conformance -- --run my-case.jsonl      cases of one's own
+ *     npm run conformance -- --record                 what Kafka Streams makes of the committed cases
+ */
+import { relative } from 'node:path'
+import { parseArgs } from 'node:util'
+import { messageOf } from '../src/errors.ts'
+import { caseFiles, readCases, writeCases } from '../test/conformance/case-files.ts'
+import type { CaseResult, ConformanceCase } from '../test/conformance/case.ts'
+import { firstDifference, type Difference } from '../test/conformance/first-difference.ts'
+import { runCase } from '../test/conformance/run-case.ts'
+import { generateCase } from './conformance/generator.ts'
+import { JavaOracle, oracleUnavailable } from './conformance/java-oracle.ts'
+import { shrink } from './conformance/shrink.ts'
+
+const usage = `Usage: npm run conformance -- [--seed S] [--cases N] | --run FILE | --record`
+/** Cases that Kafka Streams has at hand while Millpond runs others. */
+const casesInFlightMax = 32
+const differencesMax = 10
+
+/** Millpond's result; an error that is not a result is shown as one, since it must be a difference. */
+function run(given: ConformanceCase): CaseResult {
+  try {
+    return runCase(given)
+  } catch (error) {
+    return { failure: 'the runner', message: messageOf(error) }
+  }
+}
+
+async function differenceOf(
+  oracle: JavaOracle,
+  given: ConformanceCase,
+): Promise<Difference | undefined> {
+  return firstDifference(await oracle.run(given), run(given), given.script)
+}
+
+async function compareRandom(oracle: JavaOracle, seed: number, count: number): Promise<number> {
+  const differing: { given: ConformanceCase; difference: Difference }[] = []
+  const begun = Date.now()
+  const inFlight: Promise<void>[] = []
+  const failures = new Map<string, number>()
+  for (let index = 0; index < count && differing.length < differencesMax; index += 1) {
+    const given = generateCase(seed, index)
+    inFlight.push(
+      oracle.run(given).then((expected) => {
+        const failure = expected.failure?.split(' ')[0] ?? 'none'
+        failures.set(failure, (failures.get(failure) ?? 0) + 1)
+        const difference = firstDifference(expected, run(given), given.script)
+        if (difference !== undefined) differing.push({ given, difference })
+      }),
+    )
+    if (inFlight.length >= casesInFlightMax) await inFlight.shift()
+  }
+  await Promise.all(inFlight)
+  for (const { given, difference } of differing) await tell(oracle, given, difference)
+  const seconds = ((Date.now() - begun) / 1000).toFixed(1)
+  const refused = [...failures].map(([at, times]) => `${at} ${times}`).join(', ')
+  console.log(
+    `seed ${seed}: ${count} cases in ${seconds} s, ${differing.length} differ (failures that both must show: ${refused})`,
+  )
+  return differing.length
+}
+
+async function tell(
+  oracle: JavaOracle,
+  given: ConformanceCase,
+  { sort, text }: Difference,
+): Promise<void> {
+  console.log(`\n${given.name} differs: ${text}`)
+  const smallest = await shrink(given, async (candidate) => {
+    const difference = await differenceOf(oracle, candidate).catch(() => undefined)
+    return difference?.sort === sort
+  })
+  const difference = await differenceOf(oracle, smallest)
+  console.log(`As small as it gets: ${difference?.text}\n${JSON.stringify(smallest)}\n`)
+}
+
+/** Cases of a file, live on both sides. */
+async function compareFile(oracle: JavaOracle, path: string): Promise<number> {
+  let differing = 0
+  for (const given of readCases(path)) {
+    const expected = await oracle.run(given)
+    const difference = firstDifference(expected, run(given), given.script)
+    console.log(
+      `${given.name}: ${difference === undefined ? 'agrees' : `differs: ${difference.text}`}`,
+    )
+    console.log(JSON.stringify(expected, undefined, 1))
+    if (difference !== undefined) differing += 1
+  }
+  return differing
+}
+
+async function record(oracle: JavaOracle): Promise<number> {
+  let differing = 0
+  for (const path of caseFiles()) {
+    const recorded: ConformanceCase[] = []
+    for (const given of readCases(path)) {
+      const expected = await oracle.run(given)
+      recorded.push({ ...given, expected })
+      const difference = firstDifference(expected, run(given), given.script)
+      if (difference === undefined) continue
+      differing += 1
+      console.log(`${given.name} differs: ${difference.text}`)
+    }
+    writeCases(path, recorded)
+    console.log(`${relative(process.cwd(), path)}: ${recorded.length} cases recorded`)
+  }
+  return differing
+}
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      seed: { type: 'string', default: '1' },
+      cases: { type: 'string', default: '500' },
+      run: { type: 'string' },
+      record: { type: 'boolean', default: false },
+    },
+  })
+  const [seed, cases] = [Number(values.seed), Number(values.cases)]
+  if (!Number.isSafeInteger(seed) || !Number.isSafeInteger(cases) || cases < 1) {
+    console.error(usage)
+    return 2
+  }
+  const missing = oracleUnavailable()
+  if (missing !== undefined) {
+    console.error(missing)
+    return 2
+  }
+  await using oracle = JavaOracle.start()
+  let differing: number
+  if (values.record) differing = await record(oracle)
+  else if (values.run !== undefined) differing = await compareFile(oracle, values.run)
+  else differing = await compareRandom(oracle, seed, cases)
+  return differing === 0 ? 0 : 1
+}
+
+main().then(
+  (code) => {
+    process.exitCode = code
+  },
+  (error: unknown) => {
+    console.error(messageOf(error))
+    process.exitCode = 1
+  },
+)

@@ -1,0 +1,118 @@
+/**
+ * A conformance case: a program and a script of records, in words that Kafka Streams and Millpond both
+ * understand. docs/internals/conformance.md describes the format; conformance/java is the other reader.
+ */
+
+/** A value in a script: what the topic's serde takes, as JSON, or bytes as they are. */
+export type ScriptValue =
+  | null
+  | string
+  | number
+  | boolean
+  | readonly ScriptValue[]
+  | { readonly hex: string }
+
+/** How a store of a step is kept, when that is more than a name. */
+export interface StoreSpec {
+  readonly name: string
+  /** Names of serdes; default `string`. */
+  readonly key?: string
+  readonly value?: string
+  readonly caching?: boolean
+  readonly persistent?: boolean
+  readonly changelog?: boolean | Readonly<Record<string, string>>
+}
+
+/** One call of the language. Which fields count depends on `op`. */
+export interface Step {
+  readonly op: string
+  readonly id?: string
+  /** Ids of the steps above; absent: the step before. */
+  readonly from?: string | readonly string[]
+  /** Functions of the library. */
+  readonly with?: string | readonly string[]
+  readonly name?: string
+  readonly topic?: string | readonly string[]
+  /** Names of serdes. */
+  readonly key?: string
+  readonly value?: string
+  readonly store?: string | StoreSpec
+  /** A function that gives the time of a record. */
+  readonly timestamp?: string
+  /** Of a `processor`: the stores that it uses; of a `store`: the processors that use it. */
+  readonly stores?: readonly string[]
+  readonly processors?: readonly string[]
+  /** Of a `store`: it keeps a timestamp with each value. */
+  readonly timestamped?: boolean
+  readonly caching?: boolean
+  readonly persistent?: boolean
+  readonly changelog?: boolean | Readonly<Record<string, string>>
+}
+
+export interface ScriptRecord {
+  readonly topic: string
+  readonly key: ScriptValue
+  readonly value: ScriptValue
+  readonly timestamp: number
+  /** Names and values, values as text. */
+  readonly headers?: readonly (readonly [name: string, value: string | null])[]
+}
+
+/** A record to pipe, or milliseconds by which the wall clock moves. */
+export type ScriptEntry = ScriptRecord | { readonly advanceWallClock: number }
+
+export interface CaseConfig {
+  /** Default 10 MiB. Other values than 0 and plenty are evicted at each side's own estimate. */
+  readonly cacheBytes?: number
+  readonly optimization?: string
+  readonly guarantee?: 'at-least-once' | 'exactly-once'
+  readonly onDeserializationError?: 'fail' | 'continue'
+  readonly wallClock?: number
+}
+
+/** What a step has produced: topic, key and value in hexadecimal, timestamp, headers. */
+export type ProducedRow = readonly (string | number | null)[]
+
+/** Everything that is compared. */
+export interface CaseResult {
+  readonly describe?: string
+  readonly internalTopics?: Readonly<Record<string, Readonly<Record<string, string>>>>
+  /** For each entry of the script, what it produced over all topics, in order. */
+  readonly steps?: readonly (readonly ProducedRow[])[]
+  /** For each store its rows in its own order: key, value, timestamp. */
+  readonly stores?: Readonly<Record<string, readonly ProducedRow[]>>
+  readonly dropped?: number
+  /** Where it failed, `build` or `step N`; absent: it did not. */
+  readonly failure?: string
+  /** The reason in the words of whoever failed; not compared. */
+  readonly message?: string
+}
+
+export interface ConformanceCase {
+  readonly name: string
+  readonly config?: CaseConfig
+  readonly topology: readonly Step[]
+  readonly script: readonly ScriptEntry[]
+  /**
+   * What a person expects of some topics, written by hand from a scenario: keys, values and timestamps
+   * in order, over the whole script. Checked beside `expected`.
+   */
+  readonly outputs?: Readonly<
+    Record<string, readonly (readonly [ScriptValue, ScriptValue, number])[]>
+  >
+  /** What Kafka Streams made of it: recorded by `npm run conformance -- --record`. */
+  readonly expected?: CaseResult
+}
+
+/** The case itself is wrong: it says what neither side could run. */
+export class InvalidCase extends Error {}
+
+/** One or several as a list. */
+export function listOf(given: string | readonly string[] | undefined): readonly string[] {
+  if (given === undefined) return []
+  return typeof given === 'string' ? [given] : given
+}
+
+export function isRecord(entry: ScriptEntry): entry is ScriptRecord {
+  return 'topic' in entry
+}

@@ -1,0 +1,42 @@
+import { nullable } from '../../src/serde/nullable.ts'
+import type { Serde } from '../../src/serde/serde.ts'
+import { serdes } from '../../src/serde/serdes.ts'
+import { InvalidCase, type ScriptValue } from './case.ts'
+
+type AnySerde = Serde<unknown>
+
+const named = new Map<string, unknown>([
+  ['string', serdes.string],
+  ['short', serdes.short],
+  ['int', serdes.int],
+  ['long', serdes.long],
+  ['float', serdes.float],
+  ['double', serdes.double],
+  ['boolean', serdes.boolean],
+  ['bytes', serdes.bytes],
+  ['uuid', serdes.uuid],
+])
+
+const listPrefix = 'list:'
+
+/** The serde of that name; the same object each time. Where one must be stated, `string` need not be. */
+export function serdeOf(name = 'string'): AnySerde {
+  let serde = named.get(name)
+  if (serde === undefined && name.startsWith(listPrefix)) {
+    serde = serdes.list(nullable(serdeOf(name.slice(listPrefix.length))))
+    named.set(name, serde)
+  }
+  if (serde === undefined) throw new InvalidCase(`there is no serde ${name}`)
+  return serde as AnySerde
+}
+
+/** The bytes of a key or value in a script. */
+export function bytesOf(value: ScriptValue, serde: string | undefined): Buffer | null {
+  if (value === null) return null
+  if (typeof value === 'object' && 'hex' in value) return Buffer.from(value.hex, 'hex')
+  return Buffer.from(serdeOf(serde).serialize(value))
+}
+
+export function hex(bytes: Uint8Array | null): string | null {
+  return bytes === null ? null : Buffer.from(bytes).toString('hex')
+}

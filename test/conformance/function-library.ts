@@ -1,0 +1,137 @@
+/**
+ * The functions that cases name, as `name` or `name:argument`. conformance/java's Library.java has the
+ * same ones; docs/internals/conformance.md lists them. What reads a value gives null for null, unless the list
+ * says otherwise.
+ */
+import { InvalidCase } from './case.ts'
+
+/** A mapper, selector, predicate or initializer. */
+export type LibraryFunction = (value: unknown, key: unknown) => unknown
+
+/** A reducer or aggregator; null deletes. */
+export type LibraryFold = (aggregate: unknown, value: unknown, key: unknown) => unknown
+
+/** How every function sees a value as text: bytes are hexadecimal. */
+export function text(value: unknown): string {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex')
+  if (Array.isArray(value)) return `[${value.map(text).join(',')}]`
+  if (value === undefined) return 'null'
+  // Adding zero takes the sign from minus zero.
+  return typeof value === 'number' ? String(value + 0) : `${value as string}`
+}
+
+/** A number as it is, text that is a whole number as one, all else null. */
+function numberOf(value: unknown): number | null {
+  if (typeof value === 'number') return value
+  const shown = text(value)
+  return /^-?\d{1,15}$/.test(shown) ? Number(shown) + 0 : null
+}
+
+function sum(left: number | null, right: number | null): number | null {
+  return left === null || right === null ? null : left + right
+}
+
+/** The aggregate stays when the value is no number. */
+function plus(aggregate: unknown, value: unknown): unknown {
+  return sum(numberOf(aggregate), numberOf(value)) ?? aggregate
+}
+
+function modulo(value: unknown, divisor: number): number | null {
+  const number = numberOf(value)
+  return number === null ? null : ((Math.trunc(number) % divisor) + divisor) % divisor
+}
+
+function words(value: unknown): string[] {
+  return value === null
+    ? []
+    : text(value)
+        .split(' ')
+        .filter((word) => word !== '')
+}
+
+/** Applies a function to the text of a value; null stays null. */
+function onText(map: (shown: string) => unknown): LibraryFunction {
+  return (value) => (value === null || value === undefined ? null : map(text(value)))
+}
+
+const isPresent = (value: unknown): boolean => value !== null && value !== undefined
+
+const functions: Readonly<Record<string, (argument: string) => LibraryFunction>> = {
+  value: () => (value) => value,
+  key: () => (_value, key) => key,
+  null: () => () => null,
+  constant: (argument) => () => argument,
+  number: (argument) => () => Number(argument),
+  text: () => onText((shown) => shown),
+  show: () => (value, key) => `${text(key)}=${text(value)}`,
+  upper: () => onText((shown) => shown.toUpperCase()),
+  append: (argument) => onText((shown) => shown + argument),
+  prefix: (argument) => onText((shown) => shown.slice(0, Number(argument))),
+  length: () => onText((shown) => shown.length),
+  'parse-int': () => numberOf,
+  add: (argument) => (value) => sum(numberOf(value), Number(argument)),
+  mod: (argument) => (value) => modulo(value, Number(argument)),
+  quarter: () => (value) => {
+    const number = modulo(value, 1000)
+    return number === null ? null : number / 4
+  },
+  'null-when': (argument) => (value) => (text(value) === argument ? null : value),
+  // Predicates.
+  all: () => () => true,
+  none: () => () => false,
+  'is-null': () => (value) => !isPresent(value),
+  'not-null': () => isPresent,
+  'has-key': () => (_value, key) => isPresent(key),
+  even: () => (value) => modulo(value, 2) === 0,
+  'longer-than': (argument) => (value) => isPresent(value) && text(value).length > Number(argument),
+  'starts-with': (argument) => (value) => isPresent(value) && text(value).startsWith(argument),
+  equals: (argument) => (value) => text(value) === argument,
+  // Lists.
+  words: () => words,
+  repeat: (argument) => (value) => Array(Number(argument)).fill(value),
+  'and-null': () => (value) => [value, null],
+}
+
+const folds: Readonly<Record<string, (argument: string) => LibraryFold>> = {
+  first: () => (aggregate) => aggregate,
+  last: () => (_aggregate, value) => value,
+  nothing: () => () => null,
+  count: () => (aggregate) => sum(numberOf(aggregate), 1),
+  sum: () => plus,
+  'sum-until': (argument) => (aggregate, value) => {
+    const total = plus(aggregate, value)
+    return (total as number) >= Number(argument) ? null : total
+  },
+  concat: () => (aggregate, value) => `${text(aggregate)}+${text(value)}`,
+  'concat-until': (argument) => (aggregate, value) => {
+    const all = `${text(aggregate)}+${text(value)}`
+    return all.length > Number(argument) ? null : all
+  },
+  'concat-keyed': () => (aggregate, value, key) => `${text(aggregate)},${text(key)}${text(value)}`,
+  longest: () => (aggregate, value) =>
+    text(value).length > text(aggregate).length ? value : aggregate,
+  'null-on': (argument) => (aggregate, value) =>
+    text(value) === argument ? null : `${text(aggregate)}+${text(value)}`,
+}
+
+/** Name and argument of a function as a case writes it. */
+export function partsOf(spec: string): [name: string, argument: string] {
+  const colon = spec.indexOf(':')
+  return colon < 0 ? [spec, ''] : [spec.slice(0, colon), spec.slice(colon + 1)]
+}
+
+/** The function of that name. */
+export function libraryFunction(spec: string): LibraryFunction {
+  const [name, argument] = partsOf(spec)
+  const make = functions[name]
+  if (make === undefined) throw new InvalidCase(`there is no function ${spec}`)
+  return make(argument)
+}
+
+/** The fold of that name. */
+export function libraryFold(spec: string): LibraryFold {
+  const [name, argument] = partsOf(spec)
+  const make = folds[name]
+  if (make === undefined) throw new InvalidCase(`there is no fold ${spec}`)
+  return make(argument)
+}

@@ -1,0 +1,160 @@
+import { isStreamsError, messageOf } from '../../src/errors.ts'
+import { topic } from '../../src/dsl/topic.ts'
+import { nullable } from '../../src/serde/nullable.ts'
+import { serdes } from '../../src/serde/serdes.ts'
+import type { AnyStore } from '../../src/store/descriptor.ts'
+import { TopologyTestDriver } from '../../src/testing/topology-test-driver.ts'
+import { internalTopics } from '../../src/topology/internal-topics.ts'
+import type { Topology } from '../../src/topology/topology.ts'
+import {
+  InvalidCase,
+  isRecord,
+  listOf,
+  type CaseResult,
+  type ConformanceCase,
+  type ProducedRow,
+  type ScriptEntry,
+  type Step,
+} from './case.ts'
+import { bytesOf, hex } from './formats.ts'
+import { buildProcessorProgram, isProcessorProgram } from './processor-program.ts'
+import { Program } from './program.ts'
+
+const applicationId = 'app'
+const bytes = { key: nullable(serdes.bytes), value: nullable(serdes.bytes) }
+
+/** What Millpond makes of a case. */
+export function runCase(given: ConformanceCase): CaseResult {
+  const { config = {}, topology: steps, script } = given
+  if ((config.optimization ?? 'none') !== 'none') {
+    throw new InvalidCase('Millpond has no topology.optimization yet')
+  }
+  let rows: ProducedRow[] = []
+  let topology: Topology
+  let driver: TopologyTestDriver
+  try {
+    topology = isProcessorProgram(steps)
+      ? buildProcessorProgram(steps)
+      : new Program((step, key, value) => rows.push([`(${step})`, key, value])).build(steps)
+    // The guarantee has no bearing on what a test driver produces: Kafka Streams has to agree.
+    driver = new TopologyTestDriver(topology, {
+      applicationId,
+      cacheBytes: config.cacheBytes,
+      wallClock: config.wallClock,
+      onDeserializationError: config.onDeserializationError,
+    })
+  } catch (error) {
+    return failure('build', error)
+  }
+  using running = driver
+  const begun = { describe: topology.describe(), internalTopics: topicsOf(topology) }
+  const produced: ProducedRow[][] = []
+  for (const entry of script) {
+    rows = []
+    try {
+      perform(running, entry, steps)
+    } catch (error) {
+      return { ...begun, steps: produced, ...failure(`step ${produced.length}`, error) }
+    }
+    rows.push(...takeProduced(running))
+    produced.push(rows)
+  }
+  return {
+    ...begun,
+    steps: produced,
+    stores: rowsOfStores(running, topology),
+    dropped: dropped(running),
+  }
+}
+
+/** An error of another kind is a fault of ours, never what Kafka Streams means by its failures. */
+function failure(where: string, error: unknown): CaseResult {
+  if (error instanceof InvalidCase) throw error
+  const failed = isStreamsError(error) ? where : `${where}, not with a StreamsError`
+  return { failure: failed, message: messageOf(error) }
+}
+
+function perform(driver: TopologyTestDriver, entry: ScriptEntry, steps: readonly Step[]): void {
+  if (!isRecord(entry)) {
+    driver.advanceWallClockTime(entry.advanceWallClock)
+    return
+  }
+  const source = sourceOf(entry.topic, steps)
+  driver.input(topic(entry.topic, bytes)).pipe({
+    key: bytesOf(entry.key, source.key),
+    value: bytesOf(entry.value, source.value),
+    timestamp: entry.timestamp,
+    headers: (entry.headers ?? []).map(
+      ([name, value]) => [name, value === null ? null : Buffer.from(value)] as const,
+    ),
+  })
+}
+
+function sourceOf(name: string, steps: readonly Step[]): Step {
+  const source = steps.find(
+    ({ op, topic: topics }) =>
+      (op === 'stream' || op === 'table' || op === 'source') && listOf(topics).includes(name),
+  )
+  if (source === undefined) throw new InvalidCase(`no step reads the topic ${name}`)
+  return source
+}
+
+function takeProduced(driver: TopologyTestDriver): ProducedRow[] {
+  return driver
+    .takeProduced()
+    .map((record) => [
+      record.topic,
+      hex(record.key),
+      hex(record.value),
+      record.timestamp,
+      ...record.headers.map(([name, value]) => (value === null ? name : `${name}=${hex(value)}`)),
+    ])
+}
+
+function topicsOf(topology: Topology): Record<string, Readonly<Record<string, string>>> {
+  const read = topology.subtopologies.flatMap(({ sources }) =>
+    sources.flatMap(({ topics, internal }) => (internal ? [] : topics)),
+  )
+  const counts = new Map(read.map((name) => [name, 1]))
+  const topics = internalTopics(topology, applicationId, counts)
+  return Object.fromEntries(topics.map(({ name, configs }) => [name, configs]))
+}
+
+function rowsOfStores(
+  driver: TopologyTestDriver,
+  topology: Topology,
+): Record<string, ProducedRow[]> {
+  const stores = topology.subtopologies.flatMap((subtopology) => subtopology.stores)
+  return Object.fromEntries(
+    stores.map(({ descriptor, timestamped }) => [
+      descriptor.name,
+      timestamped ? timestampedRows(driver, descriptor) : plainRows(driver, descriptor),
+    ]),
+  )
+}
+
+function timestampedRows(driver: TopologyTestDriver, descriptor: AnyStore): ProducedRow[] {
+  const rows: ProducedRow[] = []
+  for (const [key, { value, timestamp }] of driver.timestampedStore(descriptor).range()) {
+    rows.push([
+      hex(descriptor.key.serialize(key)),
+      hex(descriptor.value.serialize(value)),
+      timestamp,
+    ])
+  }
+  return rows
+}
+
+function plainRows(driver: TopologyTestDriver, descriptor: AnyStore): ProducedRow[] {
+  const rows: ProducedRow[] = []
+  for (const [key, value] of driver.store(descriptor).range()) {
+    rows.push([hex(descriptor.key.serialize(key)), hex(descriptor.value.serialize(value))])
+  }
+  return rows
+}
+
+function dropped(driver: TopologyTestDriver): number {
+  let count = 0
+  for (const records of driver.metrics.droppedRecords().values()) count += records
+  return count
+}
