@@ -159,13 +159,19 @@ export class KafkaCluster implements AsyncDisposable {
   /** Ends one broker without warning, as `kill -9` does. */
   async kill(index: number): Promise<void> {
     const broker = this.#brokers[index]
-    broker?.child.kill('SIGKILL')
-    await broker?.exited
+    if (broker === undefined) return
+    signalGroup(broker, 'SIGKILL')
+    await broker.exited
   }
 
   /** Process ids, for whoever measures CPU time and memory. */
   get pids(): readonly number[] {
-    return this.#brokers.map(({ child }) => child.pid ?? 0)
+    return this.#brokers.flatMap(({ child }) =>
+      spawnSync('pgrep', ['-P', String(child.pid), 'java'], { encoding: 'utf8' })
+        .stdout.split('\n')
+        .filter(Boolean)
+        .map(Number),
+    )
   }
 
   async close(): Promise<void> {
@@ -230,31 +236,30 @@ function format(library: string, clusterId: string, properties: string): void {
   if (status !== 0) throw new Error(`Kafka's storage could not be formatted:\n${stdout}${stderr}`)
 }
 
+/** Runs its arguments, and ends them when standard input closes: with us, however we end. */
+const watched =
+  'exec 3<&0; "$@" </dev/null & pid=$!; { cat <&3 >/dev/null; kill $pid; } & wait $pid'
+
 function launch(
   library: string,
   properties: string,
   { log: logPath, port, heapMb }: { log: string; port: number; heapMb: number },
 ): BrokerProcess {
   const heap = `${heapMb}m`
-  const child = spawn(
-    'java',
-    [
-      `-Xms${heap}`,
-      `-Xmx${heap}`,
-      '-XX:+UseG1GC',
-      '-cp',
-      classPath(library),
-      'kafka.Kafka',
-      properties,
-    ],
+  const java = ['java', `-Xms${heap}`, `-Xmx${heap}`, '-XX:+UseG1GC', '-cp', classPath(library)]
+  const child = spawn('sh', ['-c', watched, 'sh', ...java, 'kafka.Kafka', properties], {
     // Its own group: a Ctrl-C in the terminal reaches us alone, and we stop it in order.
-    { stdio: ['ignore', 'pipe', 'pipe'], detached: true },
-  )
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
   const log = createWriteStream(logPath)
   child.stdout.pipe(log)
   child.stderr.pipe(log)
   const exited = new Promise<void>((done) => {
-    child.once('exit', () => done())
+    child.once('exit', () => {
+      child.stdin.destroy()
+      done()
+    })
   })
   return { child, exited, logPath, port }
 }
@@ -294,11 +299,16 @@ async function ready({ child, logPath, port }: BrokerProcess): Promise<void> {
   }
 }
 
+/** To the broker and to what watches it. */
+function signalGroup({ child }: BrokerProcess, signal: NodeJS.Signals): void {
+  if (child.pid !== undefined) process.kill(-child.pid, signal)
+}
+
 async function stop(broker: BrokerProcess): Promise<void> {
   const { child, exited } = broker
   if (child.exitCode !== null || child.signalCode !== null) return
-  child.kill('SIGTERM')
-  const timer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
+  child.stdin?.destroy()
+  const timer = setTimeout(() => signalGroup(broker, 'SIGKILL'), stopTimeoutMs)
   await exited
   clearTimeout(timer)
 }
