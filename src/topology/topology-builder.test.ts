@@ -75,6 +75,23 @@ describe('TopologyBuilder', () => {
     expect(taskCount('app', lower, new Map([['app-x-repartition', 6]]))).toBe(6)
   })
 
+  test('stores stand in the order of the steps, and those of one step in that of a Java HashSet', () => {
+    const topology = new TopologyBuilder()
+      .addSource('in', { topics: ['in-topic'], ...strings })
+      .addProcessor('first', supplier, ['in'])
+      .addProcessor('second', supplier, ['first'])
+      .addStore(storeNode('store-1'), ['second'])
+      .addStore(storeNode('store-9'), ['first'])
+      .addStore(storeNode('store-10'), ['first'])
+      .build()
+
+    expect(topology.subtopologies[0]?.stores.map(({ descriptor }) => descriptor.name)).toEqual([
+      'store-10',
+      'store-9',
+      'store-1',
+    ])
+  })
+
   test('a built topology does not change when the builder goes on', () => {
     const builder = new TopologyBuilder().addSource('in', { topics: ['in-topic'], ...strings })
     const topology = builder.build()

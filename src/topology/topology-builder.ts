@@ -3,6 +3,7 @@ import { StreamsError } from '../errors.ts'
 import type { NodeSupplier } from '../processor/processor.ts'
 import type { Serde } from '../serde/serde.ts'
 import { describeTopology } from './describe.ts'
+import { hashSetOrder } from './java-order.ts'
 import type {
   OffsetReset,
   RepartitionTopic,
@@ -206,15 +207,20 @@ export class TopologyBuilder {
     const sources = nodes.filter((node) => node.kind === 'source')
     const processors = nodes.filter((node) => node.kind === 'processor')
     const sinks = nodes.filter((node) => node.kind === 'sink')
-    const storeNames = new Set(processors.flatMap((node) => node.stores))
-    const stores = [...this.#stores.values()].filter((store) =>
-      storeNames.has(store.descriptor.name),
-    )
+    // Caches are flushed in this order, which the changelogs and outputs show; it is Java's.
+    const storeNames = new Set(processors.flatMap((node) => hashSetOrder(node.stores)))
+    const stores = [...storeNames].map((name) => this.#store(name))
     const read = new Set(sources.flatMap((source) => source.topics))
     const repartitionSources = [...this.#internalTopics.values()].filter((topic) =>
       read.has(topic.name),
     )
     return Object.freeze({ id, nodes, sources, processors, sinks, stores, repartitionSources })
+  }
+
+  #store(name: string): StoreNode {
+    const store = this.#stores.get(name)
+    assert(store !== undefined, 'only stores that were added are connected')
+    return store
   }
 
   /** The node with what is only known when all nodes are there. */

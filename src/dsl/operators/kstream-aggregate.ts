@@ -35,7 +35,7 @@ export function kstreamAggregate(
         const newAggregate = aggregator(oldAggregate, value, key) ?? undefined
         store.put(key, newAggregate, timestamp)
         // As in Java, the old value of a new key is what the initializer gave.
-        forwarder.maybeForward(key, newAggregate, oldAggregate, timestamp)
+        forwarder.maybeForward(key, newAggregate, oldAggregate ?? undefined, timestamp)
       },
     }
   }

@@ -246,6 +246,19 @@ describe('aggregations', () => {
     ])
   })
 
+  test('an initializer that gives null leaves no old value', () => {
+    const harness = new Harness(
+      kstreamAggregate(
+        stored(true),
+        () => null,
+        (before: string | null, now: string) => `${before}${now}`,
+      ),
+    )
+    harness.process('k', 'a')
+
+    expect(harness.forwarded.map(([, change]) => change)).toEqual([['nulla', undefined]])
+  })
+
   test.each([null, undefined])('an aggregator that gives %s deletes', (nothing) => {
     const harness = new Harness(
       kstreamAggregate(
