@@ -2,11 +2,13 @@
 /**
  * The program `millpond`. Exit codes: 0 done, 1 failed (one line on standard error says why), 2 wrong
  * usage, 130 interrupted before it was done.
+ *
+ * Each command is loaded when it runs: help and wrong usage need none of them.
  */
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
-import { runBroker, type BrokerCommandOptions } from './commands/broker.ts'
-import { runDemoInstance, type DemoInstanceOptions } from './commands/demo-instance.ts'
+import type { BrokerCommandOptions } from './commands/broker.ts'
+import type { DemoInstanceOptions } from './commands/demo-instance.ts'
 import {
   parseInstances,
   parsePort,
@@ -14,7 +16,6 @@ import {
   parseRepeated,
   type DemoOptions,
 } from './demo/demo-options.ts'
-import { runDemo } from './demo/demo.ts'
 import { failureLine } from './demo/parent-link.ts'
 
 const exitCode = { failed: 1, usage: 2 }
@@ -35,7 +36,10 @@ function brokerCommand(program: Command): void {
     .option('--host <host>', 'where to listen', '127.0.0.1')
     .option('--port <port>', 'where to listen; 0: any free port', parsePort, 9092)
     .option('--data-dir <directory>', 'where to keep everything (default: in memory)')
-    .action((options: BrokerCommandOptions) => runBroker(options))
+    .action(async (options: BrokerCommandOptions) => {
+      const { runBroker } = await import('./commands/broker.ts')
+      await runBroker(options)
+    })
 }
 
 function demoCommand(program: Command): void {
@@ -61,6 +65,7 @@ function demoCommand(program: Command): void {
     )
     .option('--once', 'end when all is counted, and print the ten most frequent words', false)
     .action(async (options: Partial<DemoOptions> & Omit<DemoOptions, 'input'>) => {
+      const { runDemo } = await import('./demo/demo.ts')
       process.exitCode = await runDemo({ ...options, input: options.input ?? [] })
     })
 }
@@ -72,7 +77,10 @@ function demoInstanceCommand(program: Command): void {
     .requiredOption('--broker <host:port>', 'the broker of the demo')
     .requiredOption('--port <port>', 'HTTP port; 0: any free port', parsePort)
     .requiredOption('--state-dir <directory>', 'where to keep its state')
-    .action((options: DemoInstanceOptions) => runDemoInstance(options))
+    .action(async (options: DemoInstanceOptions) => {
+      const { runDemoInstance } = await import('./commands/demo-instance.ts')
+      await runDemoInstance(options)
+    })
 }
 
 function makeProgram(): Command {

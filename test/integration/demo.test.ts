@@ -142,7 +142,9 @@ test(
 async function isCommitted(broker: string): Promise<boolean> {
   await using client = new KafkaClient({ brokers: [broker], log: silentLog, ...systemPorts })
   const { signal } = new AbortController()
-  return isAllProcessed({ client, admin: new Admin(client) }, 'word-count', 'text-lines', signal)
+  const admin = new Admin(client)
+  // Awaited here: the client is closed at the end of this function.
+  return await isAllProcessed({ client, admin }, 'word-count', 'text-lines', signal)
 }
 
 test('a missing text, a directory, a port in use and wrong usage end with one line', async () => {
@@ -157,7 +159,7 @@ test('a missing text, a directory, a port in use and wrong usage end with one li
     { args: ['--instances', '0'], code: 2, line: 'It must be from 1 to 16' },
     { args: ['--rate', 'fast'], code: 2, line: 'a number of lines a second' },
   ]
-  for (const { args, code, line } of cases) {
+  const check = async ({ args, code, line }: (typeof cases)[number]): Promise<void> => {
     await using demo = new MillpondProcess('demo', '--data-dir', dataDir, ...args)
     const result = await demo.result
     expect({ args, code: result.code, stdout: result.stdout }).toEqual({ args, code, stdout: '' })
@@ -165,6 +167,7 @@ test('a missing text, a directory, a port in use and wrong usage end with one li
     // Wrong usage is followed by a hint at the help.
     expect(result.stderr.trimEnd().split('\n')).toHaveLength(code)
   }
+  await Promise.all(cases.map(check))
   expect(existsSync(dataDir)).toBe(false)
   await new Promise((resolve) => server.close(resolve))
 })

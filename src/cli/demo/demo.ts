@@ -31,7 +31,6 @@ const partitions = 6
 const documentationRate = 5
 
 const topWordsMax = 10
-const statusIntervalMs = 1000
 const completionIntervalMs = 200
 
 /** Exit codes of the demo. */
@@ -111,7 +110,7 @@ class Demo {
   }
 
   async #work(): Promise<void> {
-    this.#status.update('Starting a dev broker …', systemClock.monotonic())
+    this.#status.say('Starting a broker and the instances …')
     const broker = await this.#cluster.startBroker()
     const kafka = connect(broker)
     this.#kafka = kafka
@@ -170,7 +169,7 @@ class Demo {
     const { signal } = this.#stop
     let before = systemClock.monotonic()
     while (!signal.aborted) {
-      await sleep(systemClock, statusIntervalMs, signal)
+      await sleep(systemClock, this.#status.intervalMs, signal)
       const instances = this.#cluster.instances
       const deltas = await Promise.all(instances.map((instance) => instance.refresh()))
       if (signal.aborted) return
@@ -182,7 +181,6 @@ class Demo {
       const lines = number(this.#feeder?.lines ?? 0)
       this.#status.update(
         [`${lines} lines read`, `${number(rate)} records/s`, ...states].join(' · '),
-        now,
       )
     }
   }

@@ -71,7 +71,7 @@ export class LineFeeder {
     for (const { bytes, end } of lines) {
       if (rate !== undefined) await this.#pace(rate)
       if (signal.aborted) return
-      const partition = producer.partitionFor(null, topic)
+      const partition = this.lines % producer.partitionCount(topic)
       producer.send(topic, partition, null, bytes, systemClock.now(), [])
       this.lines += 1
       if (input.progressName !== undefined) progress.note(input.progressName, end)

@@ -20,9 +20,9 @@ const clearLine = '\r\u001b[2K'
 test('on a terminal one line is redrawn, and other lines go above it', () => {
   const output = new Output(true)
   const status = new StatusLine(output)
-  status.update('one', 0)
-  status.update('one', 1)
-  status.update('two', 2)
+  status.update('one')
+  status.update('one')
+  status.update('two')
   status.say('hello')
   status.clear()
   status.clear()
@@ -31,17 +31,18 @@ test('on a terminal one line is redrawn, and other lines go above it', () => {
 
 test('a line is cut to the width of the terminal', () => {
   const output = new Output(true)
-  new StatusLine(output).update('1234567890123456789012345', 0)
+  new StatusLine(output).update('1234567890123456789012345')
   expect(output.text).toBe('1234567890123456789')
 })
 
-test('without a terminal a line stays, every few seconds', () => {
+test('without a terminal lines stay, and come less often', () => {
   const output = new Output(false)
   const status = new StatusLine(output)
-  status.update('one', 0)
-  status.update('two', 4999)
+  status.update('one')
   status.say('hello')
-  status.update('three', 5000)
+  status.update('two')
   status.clear()
-  expect(output.text).toBe('one\nhello\nthree\n')
+  expect(output.text).toBe('one\nhello\ntwo\n')
+  expect(status.intervalMs).toBe(5000)
+  expect(new StatusLine(new Output(true)).intervalMs).toBe(1000)
 })

@@ -1,4 +1,5 @@
-/** Milliseconds between two lines where lines stay (no terminal). */
+/** Milliseconds between two updates, on a terminal and where lines stay. */
+const redrawIntervalMs = 1000
 const lineIntervalMs = 5000
 
 /** Where lines go: standard error, or a test. */
@@ -15,10 +16,14 @@ export interface StatusOutput {
 export class StatusLine {
   readonly #output: StatusOutput
   #shown = ''
-  #writtenAt = Number.NEGATIVE_INFINITY
 
   constructor(output: StatusOutput) {
     this.#output = output
+  }
+
+  /** Milliseconds after which the next update is worth while. */
+  get intervalMs(): number {
+    return this.#output.isTTY === true ? redrawIntervalMs : lineIntervalMs
   }
 
   /** Writes a line that stays. */
@@ -29,18 +34,14 @@ export class StatusLine {
     if (shown !== '') this.#draw(shown)
   }
 
-  /** Tells how things are. @param nowMs of a clock that does not go back. */
-  update(line: string, nowMs: number): void {
-    if (this.#output.isTTY === true) {
-      if (line !== this.#shown) {
-        this.clear()
-        this.#draw(line)
-      }
-      return
+  /** Tells how things are. */
+  update(line: string): void {
+    if (this.#output.isTTY !== true) {
+      this.#output.write(`${line}\n`)
+    } else if (line !== this.#shown) {
+      this.clear()
+      this.#draw(line)
     }
-    if (nowMs - this.#writtenAt < lineIntervalMs) return
-    this.#writtenAt = nowMs
-    this.#output.write(`${line}\n`)
   }
 
   /** Takes the line away. */
