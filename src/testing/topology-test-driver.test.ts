@@ -1,9 +1,14 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { StreamsBuilder } from '../dsl/streams-builder.ts'
 import { topic } from '../dsl/topic.ts'
 import { StreamsError } from '../errors.ts'
+import type { Serde } from '../serde/serde.ts'
 import { serdes } from '../serde/serdes.ts'
 import { keyValueStore } from '../store/descriptor.ts'
+import { TopologyBuilder } from '../topology/topology-builder.ts'
 import type { Topology } from '../topology/topology.ts'
 import { TopologyTestDriver } from './topology-test-driver.ts'
 
@@ -31,6 +36,11 @@ function failing(): Topology {
     if (value === 13) throw new Error('unlucky')
   })
   return builder.build()
+}
+
+const anySerdes = {
+  key: serdes.string as Serde<unknown>,
+  value: serdes.string as Serde<unknown>,
 }
 
 function failureOf(work: () => unknown): StreamsError {
@@ -168,6 +178,51 @@ describe('a store', () => {
 
     expect(failureOf(() => driver.store(other)).code).toBe('STORE_UNKNOWN')
   })
+})
+
+describe('persistent stores', () => {
+  test('in a state directory are found again by a later driver', () => {
+    const stateDir = mkdtempSync(join(tmpdir(), 'millpond-driver-'))
+    try {
+      const options = { stateDir, applicationId: 'app' }
+      const first = new TopologyTestDriver(wordCount(), options)
+      first.input(lines).pipeValue('to be or not to be', 3)
+      first.close()
+
+      using second = new TopologyTestDriver(wordCount(), options)
+      expect(second.timestampedStore(store).get('to')).toMatchObject({ value: 2, timestamp: 3 })
+      second.input(lines).pipeValue('to', 4)
+      expect(second.output(counts).readAll()).toEqual([{ key: 'to', value: 3, timestamp: 4 }])
+    } finally {
+      rmSync(stateDir, { recursive: true })
+    }
+  })
+
+  test('without one are new in each driver', () => {
+    const first = new TopologyTestDriver(wordCount())
+    first.input(lines).pipeValue('to', 3)
+    first.close()
+
+    using second = new TopologyTestDriver(wordCount())
+    expect(second.store(store).get('to')).toBe(undefined)
+  })
+})
+
+test('a program that cannot be made fails in the constructor', () => {
+  const topology = new TopologyBuilder()
+    .addSource('source', { topics: ['in'], ...anySerdes })
+    .addProcessor(
+      'node',
+      () => {
+        throw new Error('no config')
+      },
+      ['source'],
+    )
+    .build()
+
+  expect(failureOf(() => new TopologyTestDriver(topology)).message).toBe(
+    'The step node failed outside of a record: no config.',
+  )
 })
 
 describe('a failure of the program', () => {

@@ -3,7 +3,10 @@
  * holds all sub-topologies on partition 0: what is written to a repartition topic comes back at once,
  * and records that wait in several topics are taken in the order of time.
  */
+import type { Clock } from '../base/clock.ts'
+import { systemDisk } from '../base/disk.ts'
 import { ManualClock } from '../base/manual-clock.ts'
+import { systemRandom } from '../base/random.ts'
 import type { Topic } from '../dsl/topic.ts'
 import { StreamsError } from '../errors.ts'
 import { MemoryEngine } from '../kv/memory-engine.ts'
@@ -12,8 +15,10 @@ import { RecordBatchBuilder } from '../protocol/record-builder.ts'
 import { serdes } from '../serde/serdes.ts'
 import type { KeyValueStoreDescriptor } from '../store/descriptor.ts'
 import type { KeyValueStore, TimestampedKeyValueStore } from '../store/key-value-store.ts'
+import { StateDirectory } from '../store/state-directory.ts'
 import type { RecordHeaders } from '../store/state-store.ts'
 import type { DeserializationErrorHandler } from '../task/record-queue.ts'
+import type { TaskEngines } from '../task/state-manager.ts'
 import { StreamTask } from '../task/stream-task.ts'
 import type { StoreNode } from '../topology/node.ts'
 import type { Subtopology, Topology } from '../topology/topology.ts'
@@ -36,6 +41,11 @@ export interface TopologyTestDriverOptions {
    * {@link TopologyTestDriver.advanceWallClockTime}. Default 0, so that each run is the same.
    */
   readonly wallClock?: number
+  /**
+   * Keeps persistent stores in files below this directory: a later driver with the same directory and
+   * application id finds them again. Default: they are kept in memory.
+   */
+  readonly stateDir?: string
   /** What happens to records that cannot be deserialized. Default `fail`: `pipe` throws. */
   readonly onDeserializationError?: DeserializationErrorHandler
   /**
@@ -52,8 +62,7 @@ const recordsPerPipeMaxDefault = 1_000_000
 
 /**
  * Tests a topology in memory: pipe records in, read what comes out, look into the stores.
- * Synchronous; each record is processed and committed before `pipe` returns. Persistent stores are
- * kept in memory. After a failure the driver is of no further use: it throws the failure again.
+ * Synchronous; each record is processed and committed before `pipe` returns. After a failure the driver is of no further use: it throws the failure again.
  *
  * @example
  * using driver = new TopologyTestDriver(builder.build())
@@ -66,6 +75,7 @@ export class TopologyTestDriver implements Disposable {
   readonly #topology: Subtopology
   readonly #clock: ManualClock
   readonly #produced = new ProducedRecords()
+  readonly #stateDirectory: StateDirectory | undefined
   readonly #task: StreamTask
   readonly #inputs: ReadonlySet<string>
   readonly #offsets = new Map<string, number>()
@@ -78,22 +88,29 @@ export class TopologyTestDriver implements Disposable {
     this.#recordsPerPipeMax = options.recordsPerPipeMax ?? recordsPerPipeMaxDefault
     this.#topology = united(topology)
     this.#clock = new ManualClock(options.wallClock ?? 0)
-    const engine = new MemoryEngine()
+    const applicationId = options.applicationId ?? 'topology-test-driver'
+    this.#stateDirectory = openStateDirectory(applicationId, options.stateDir, this.#clock)
     this.#task = new StreamTask({
       id: taskIdOfAll,
       subtopology: this.#topology,
-      applicationId: options.applicationId ?? 'topology-test-driver',
+      applicationId,
       clock: this.#clock,
       sink: this.#produced,
       metrics: this.metrics,
-      engines: { engine: () => engine, close: () => engine.close() },
+      engines: this.#stateDirectory?.engines(taskIdOfAll) ?? memoryEngines(),
       cacheBytesMax: options.cacheBytes ?? cacheBytesDefault,
       partitionCount: () => 1,
       onDeserializationError: options.onDeserializationError,
     })
     this.#inputs = new Set(this.#task.inputs.map(({ topic }) => topic))
-    this.#task.initialize([])
-    this.#task.completeRestoration()
+    try {
+      this.#task.initialize([])
+      this.#task.completeRestoration()
+    } catch (error) {
+      this.#failure = { error }
+      this.close()
+      throw error
+    }
   }
 
   /**
@@ -252,13 +269,33 @@ export class TopologyTestDriver implements Disposable {
         this.#commit()
       }
     } finally {
-      this.#task.close({ clean })
+      try {
+        this.#task.close({ clean })
+      } finally {
+        this.#stateDirectory?.close()
+      }
     }
   }
 
   [Symbol.dispose](): void {
     this.close()
   }
+}
+
+function openStateDirectory(
+  applicationId: string,
+  stateDir: string | undefined,
+  clock: Clock,
+): StateDirectory | undefined {
+  if (stateDir === undefined) return undefined
+  const ports = { disk: systemDisk, random: systemRandom, clock }
+  return StateDirectory.open({ ...ports, stateDir, applicationId })
+}
+
+/** Engines that keep everything in memory. */
+function memoryEngines(): TaskEngines {
+  const engine = new MemoryEngine()
+  return { engine: () => engine, close: () => engine.close() }
 }
 
 function endless(records: number): StreamsError {
