@@ -60,16 +60,21 @@ export class ProcessorTopology {
     }
   }
 
-  /** Closes the code of all nodes; the first failure is thrown when all are closed. */
-  close(): void {
+  /**
+   * Closes the code of all nodes; false: none has anything to close. The first failure is thrown when
+   * all are closed.
+   */
+  close(): boolean {
     const failures: unknown[] = []
+    let hasClosed = false
     for (const node of this.#nodes.values()) {
       try {
-        node.close()
+        if (node.close()) hasClosed = true
       } catch (error) {
         failures.push(error)
       }
     }
     if (failures.length > 0) throw failures[0]
+    return hasClosed
   }
 }

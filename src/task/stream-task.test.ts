@@ -217,6 +217,9 @@ describe('the life of a task', () => {
     const { task } = running(
       oneNode((context) => ({ ...pass(context), close: () => (closed += 1) })),
     )
+    task.suspend()
+    task.prepareCommit()
+    task.committed()
     task.close({ clean: true })
     task.close({ clean: true })
 
@@ -742,6 +745,33 @@ describe('a commit', () => {
 
     expect(sink.take()).toEqual(['out-0 k=v@1', 'out-3 last=words@9'])
     expect(task.prepareCommit()).toMatchObject([{ offset: 11 }])
+    task.committed()
+    task.close({ clean: true })
+  })
+
+  test('takes what the closing code wrote into a store though nothing was processed', () => {
+    const descriptor = keyValueStore('last', { key: serdes.string, value: serdes.string })
+    const topology = new TopologyBuilder()
+      .addSource('source', { topics: ['in'], ...strings })
+      .addProcessor(
+        'node',
+        (context) => {
+          const store = context.store('last') as TimestampedKeyValueStore<string, string>
+          return {
+            process: () => undefined,
+            close: () => store.put('last', 'words', 9),
+          }
+        },
+        ['source'],
+      )
+      .addStore({ descriptor, timestamped: true }, ['node'])
+      .build()
+    const { task, sink } = running(topology)
+    task.suspend()
+    expect(sink.take()).toEqual([])
+    task.prepareCommit()
+
+    expect(sink.take()).toEqual(['app-last-changelog-1 last=words@9'])
     task.committed()
     task.close({ clean: true })
   })

@@ -359,8 +359,8 @@ export class StreamTask implements Task, ContextTask {
   }
 
   /**
-   * Ends processing: closes the user's code and drops what waits. Commit afterwards, since closing
-   * code may still write; then {@link close}.
+   * Ends processing: closes the user's code and drops what waits. Then commit, since that code may
+   * have written, and {@link close}.
    */
   suspend(): void {
     const before = this.#state
@@ -371,7 +371,8 @@ export class StreamTask implements Task, ContextTask {
     if (before !== 'running') return
     // What closing code forwards has the time of the last record.
     this.#leaveRecord(this.record.timestamp)
-    this.#topology.close()
+    // It may have written, which must not be lost.
+    if (this.#topology.close()) this.#hasWork = true
   }
 
   close({ clean }: { clean: boolean }): void {

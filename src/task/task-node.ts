@@ -40,17 +40,19 @@ export class TaskNode {
   }
 
   /**
-   * Closes the user's code, at most once. The node still processes: the commit that follows may
-   * flush rows through it.
+   * Closes the user's code, at most once; false: it has nothing to close. The node still processes:
+   * the commit that follows may flush rows through it.
    */
-  close(): void {
-    if (this.#isClosed) return
+  close(): boolean {
+    const processor = this.#processor
+    if (this.#isClosed || processor.close === undefined) return false
     this.#isClosed = true
     try {
-      this.#processor.close?.()
+      processor.close()
     } catch (error) {
       throw this.failure(error)
     }
+    return true
   }
 }
 
