@@ -1,4 +1,5 @@
 import type { SortedRow } from '../kv/sorted-rows.ts'
+import type { Used } from './stamp-order.ts'
 import { noHeaders, type RecordContext, type RecordHeaders } from './state-store.ts'
 
 /** What finds a key in a Map: see `Serde.identity`; without one, the latin1 string of its bytes. */
@@ -6,10 +7,10 @@ export type CacheKey = string | number | bigint | boolean
 
 /**
  * One key in a record cache (org.apache.kafka.streams.state.internals.LRUCacheEntry and
- * NamedCache.LRUNode): its value as an object, where its last update came from, and its neighbours
- * in the order of use and in the order of the dirty ones.
+ * NamedCache.LRUNode): its value as an object, where its last update came from, and its stamps, of
+ * which the order of use and the order of the dirty ones are made (see stamp-order.ts).
  */
-export class CacheEntry<K, V> implements SortedRow {
+export class CacheEntry<K, V> implements SortedRow, Used {
   readonly id: CacheKey
   readonly key: K
   /** How many scans of the cache had begun when the entry was made. */
@@ -19,6 +20,10 @@ export class CacheEntry<K, V> implements SortedRow {
   /** Estimated bytes of all. */
   size = 0
 
+  /** The stamp of the last access; -1 once it has left the cache. */
+  usedAt = 0
+  /** The stamp of the last update. */
+  updatedAt = 0
   /** The serialized key, once somebody needed it, and its latin1 string. */
   keyBytes: Buffer | undefined = undefined
   text = ''
@@ -35,11 +40,6 @@ export class CacheEntry<K, V> implements SortedRow {
   #topic = ''
   #partition = -1
   #headers: RecordHeaders = noHeaders
-
-  older: CacheEntry<K, V> | undefined = undefined
-  newer: CacheEntry<K, V> | undefined = undefined
-  dirtyBefore: CacheEntry<K, V> | undefined = undefined
-  dirtyAfter: CacheEntry<K, V> | undefined = undefined
 
   constructor(id: CacheKey, key: K, options: { epoch: number; keySize: number }) {
     this.id = id

@@ -14,7 +14,6 @@
  *
  * A listener that throws ends the task: what was not written yet is forgotten, as the commit is.
  */
-import { LruList } from '../base/lru.ts'
 import { StreamsError } from '../errors.ts'
 import type { KvRange } from '../kv/kv.ts'
 import { SortedRows, keyText } from '../kv/sorted-rows.ts'
@@ -22,9 +21,9 @@ import type { CacheBudget } from './cache-budget.ts'
 import { CacheEntry, type CacheKey } from './cache-entry.ts'
 import { CachedRows } from './cached-rows.ts'
 import type { ChangeloggedTable } from './changelogged-table.ts'
-import { DirtyList } from './dirty-list.ts'
 import type { EntryRows, EntryTable } from './entry-table.ts'
 import type { ValueAndTimestamp } from './key-value-store.ts'
+import { EvictionOrder, sortedByStamp, stampLimit } from './stamp-order.ts'
 import type { FlushListener, RecordContext } from './state-store.ts'
 import type { StoreSerdes } from './store-serdes.ts'
 import { ValueSizer } from './value-sizer.ts'
@@ -62,8 +61,12 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
   #sendOldValues = false
 
   readonly #entries = new Map<CacheKey, CacheEntry<K, V>>()
-  readonly #lru = new LruList<CacheEntry<K, V>>()
-  readonly #dirty = new DirtyList<K, V>()
+  readonly #evictionOrder = new EvictionOrder<CacheEntry<K, V>>()
+  /** Those that became dirty since the last flush, in that order; some may be clean again. */
+  #dirty: CacheEntry<K, V>[] = []
+  #dirtyCount = 0
+  /** The last stamp. */
+  #stamp = 0
   /** The entry that was found last: what is read is often written next. */
   #latest: CacheEntry<K, V> | undefined
   #bytes = 0
@@ -93,7 +96,7 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
   get(key: K): ValueAndTimestamp<V> | undefined {
     const entry = this.#find(key)
     if (entry === undefined) return this.#load(key)
-    this.#lru.touch(entry)
+    entry.usedAt = this.#nextStamp()
     this.#latest = entry
     return visible(entry)
   }
@@ -107,14 +110,50 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
     let entry = this.#find(key)
     if (entry === undefined) entry = this.#insert(key)
     else if (entry.isFlushing || this.#isScanned(entry)) entry = this.#replace(entry)
-    else this.#lru.touch(entry)
     this.#latest = entry
     entry.value = value
     entry.timestamp = timestamp
     entry.remember(this.#record)
-    if (!entry.isDirty && this.#order !== undefined) this.#order.add(this.#withKeyBytes(entry))
-    this.#dirty.touch(entry)
+    const stamp = this.#nextStamp()
+    entry.usedAt = stamp
+    entry.updatedAt = stamp
+    if (!entry.isDirty) this.#markDirty(entry)
     this.#resize(entry)
+  }
+
+  #markDirty(entry: CacheEntry<K, V>): void {
+    if (this.#order !== undefined) this.#order.add(this.#withKeyBytes(entry))
+    entry.isDirty = true
+    this.#dirty.push(entry)
+    this.#dirtyCount += 1
+  }
+
+  #markClean(entry: CacheEntry<K, V>): void {
+    if (!entry.isDirty) return
+    entry.isDirty = false
+    this.#dirtyCount -= 1
+  }
+
+  #nextStamp(): number {
+    if (this.#stamp === stampLimit) this.#renumber()
+    this.#stamp += 1
+    return this.#stamp
+  }
+
+  /** Stamps begin anew: the same orders, with small numbers. */
+  #renumber(): void {
+    const used = sortedByStamp([...this.#entries.values()], ({ usedAt }) => usedAt)
+    for (const [index, entry] of used.entries()) entry.usedAt = index
+    const updated = this.#dirtyEntries()
+    for (const [index, entry] of updated.entries()) entry.updatedAt = index
+    this.#evictionOrder.clear()
+    this.#stamp = used.length + updated.length
+  }
+
+  /** In the order of their last updates. */
+  #dirtyEntries(): CacheEntry<K, V>[] {
+    const dirty = this.#dirty.filter(({ isDirty }) => isDirty)
+    return sortedByStamp(dirty, ({ updatedAt }) => updatedAt)
   }
 
   #find(key: K): CacheEntry<K, V> | undefined {
@@ -143,6 +182,7 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
     entry.text = text
     entry.value = loaded.value
     entry.timestamp = loaded.timestamp
+    entry.usedAt = this.#nextStamp()
     this.#latest = entry
     this.#sizer.sample(length)
     this.#resize(entry)
@@ -153,7 +193,6 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
     const keySize = entryOverheadBytes + (this.#keySizeOf?.(key) ?? keyBytesDefault)
     const entry = new CacheEntry<K, V>(this.#idOf(key), key, { epoch: this.#scanCount, keySize })
     this.#entries.set(entry.id, entry)
-    this.#lru.add(entry)
     return entry
   }
 
@@ -165,13 +204,12 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
   /** A new entry for the key; the old one stays as it is for those who look at it. */
   #replace(entry: CacheEntry<K, V>): CacheEntry<K, V> {
     const { id, key, keySize, keyBytes, text } = entry
-    if (entry.isDirty) this.#dirty.remove(entry)
+    this.#markClean(entry)
     this.#forget(entry)
     const fresh = new CacheEntry<K, V>(id, key, { epoch: this.#scanCount, keySize })
     fresh.keyBytes = keyBytes
     fresh.text = text
     this.#entries.set(id, fresh)
-    this.#lru.add(fresh)
     return fresh
   }
 
@@ -200,14 +238,14 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
   #forget(entry: CacheEntry<K, V>): void {
     if (this.#entries.get(entry.id) !== entry) return
     this.#entries.delete(entry.id)
-    this.#lru.remove(entry)
+    entry.usedAt = -1
     this.#account(-entry.size)
     if (this.#latest === entry) this.#latest = undefined
   }
 
   #makeRoom(): void {
     while (this.#budget.bytes > this.#budget.bytesMax) {
-      const { oldest } = this.#lru
+      const oldest = this.#evictionOrder.oldest(this.#entries)
       // An entry on its way down is not below yet: forgetting it would show what was there before.
       // The flush that has it makes room when it is done.
       if (oldest === undefined || oldest.isFlushing) return
@@ -217,7 +255,7 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
   }
 
   flush(): void {
-    for (let round = 0; this.#dirty.size > 0; round += 1) {
+    for (let round = 0; this.#dirtyCount > 0; round += 1) {
       if (round === flushRoundsMax) {
         throw new StreamsError('STORE_FLUSH_ENDLESS', { store: this.#serdes.store })
       }
@@ -227,10 +265,15 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
 
   /** Flushes all dirty entries; the evicted one, which is forgotten already, first. */
   #flushDirty(evicted?: CacheEntry<K, V>): void {
-    if (evicted !== undefined) this.#dirty.remove(evicted)
-    const entries = this.#dirty.takeAll()
+    if (evicted !== undefined) this.#markClean(evicted)
+    const entries = this.#dirtyEntries()
     if (evicted !== undefined) entries.unshift(evicted)
-    for (const entry of entries) entry.isFlushing = true
+    for (const entry of entries) {
+      entry.isDirty = false
+      entry.isFlushing = true
+    }
+    this.#dirty = []
+    this.#dirtyCount = 0
     const flush = { entries, next: 0 }
     this.#flushes.push(flush)
     this.#order = undefined
@@ -306,7 +349,7 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
         for (const entry of entries.slice(next))
           if (entry.isFlushing) order.add(this.#withKeyBytes(entry))
       }
-      for (const entry of this.#dirty.toArray()) order.add(this.#withKeyBytes(entry))
+      for (const entry of this.#dirty) if (entry.isDirty) order.add(this.#withKeyBytes(entry))
       this.#order = order
     }
     return this.#order
@@ -319,8 +362,9 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
   close(): void {
     this.#account(-this.#bytes)
     this.#entries.clear()
-    this.#lru.clear()
-    this.#dirty.takeAll()
+    this.#evictionOrder.clear()
+    this.#dirty = []
+    this.#dirtyCount = 0
     this.#latest = undefined
     this.#order = undefined
     this.#below.close()
