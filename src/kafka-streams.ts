@@ -1,27 +1,30 @@
-import { systemPorts, type Ports, type StreamsConfig } from './config.ts'
-import type { Endpoint, HostMap } from './group/membership.ts'
-import type { StreamsMetrics } from './metrics/streams-metrics.ts'
+import type { Log } from './base/log.ts'
+import { KafkaClient } from './client/kafka-client.ts'
+import {
+  resolveConfig,
+  systemPorts,
+  type Ports,
+  type ResolvedConfig,
+  type StreamsConfig,
+} from './config.ts'
+import { StreamsError, messageOf } from './errors.ts'
+import { hostKey } from './group/user-data.ts'
+import type { Endpoint } from './group/membership.ts'
+import { StreamsMetrics } from './metrics/streams-metrics.ts'
 import type { TaskId } from './processor/record-metadata.ts'
+import { partitionForKey } from './protocol/murmur2.ts'
+import { localStore } from './query/executor-store.ts'
+import type { QueryTarget } from './query/query-target.ts'
 import type { QueryableStore } from './query/queryable-store.ts'
-import type { StreamsState } from './runtime/streams-state.ts'
+import type { RestoreProgress } from './runtime/changelog-reader.ts'
+import { InstanceView } from './runtime/instance-view.ts'
+import { StreamWorker } from './runtime/stream-worker.ts'
+import { canTransition, type StreamsState } from './runtime/streams-state.ts'
 import type { AnyStore } from './store/descriptor.ts'
+import { StateDirectory } from './store/state-directory.ts'
 import type { Topology } from './topology/topology.ts'
 
-/** One step of a restore, for `on('restore')`. */
-export interface RestoreProgress {
-  /** `start`, after each `batch`, at the `end`, or `suspended` when the task went elsewhere first. */
-  readonly phase: 'start' | 'batch' | 'end' | 'suspended'
-  readonly store: string
-  readonly taskId: TaskId
-  readonly topic: string
-  readonly partition: number
-  /** The next changelog offset to restore. */
-  readonly offset: number
-  /** The changelog offset at which the store is up to date. */
-  readonly endOffset: number
-  /** Records applied so far. */
-  readonly restored: number
-}
+export type { RestoreProgress } from './runtime/changelog-reader.ts'
 
 /** Listeners of {@link KafkaStreams.on}, by event. */
 export interface StreamsEvents {
@@ -48,18 +51,46 @@ export interface KeyQueryMetadata {
   readonly standby: readonly Endpoint[]
 }
 
-/** A task of this instance. */
+/** A task of this instance. Java's TaskMetadata. */
 export interface LocalTask {
   readonly id: TaskId
   readonly role: 'active'
   readonly state: 'restoring' | 'running'
   readonly inputs: readonly { readonly topic: string; readonly partition: number }[]
-  /** Changelogs that are being restored: how far, and to where. */
-  readonly changelogs: readonly {
+  /** Stores that are being restored: how far their changelogs are read, and to where that goes. */
+  readonly restoring: readonly {
     readonly store: string
     readonly offset: number
-    readonly endOffset: number
+    /** Undefined: not known yet. */
+    readonly endOffset: number | undefined
   }[]
+}
+
+/** Calls a listener. What it throws is not for us to catch, nor may it stop what we are doing. */
+function call(listener: () => void): void {
+  try {
+    listener()
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error
+    })
+  }
+}
+
+/** A promise with its ends. */
+class Outcome {
+  readonly promise: Promise<void>
+  resolve: () => void = () => undefined
+  reject: (error: Error) => void = () => undefined
+
+  constructor() {
+    this.promise = new Promise((resolve, reject) => {
+      this.resolve = resolve
+      this.reject = reject
+    })
+    // Whoever is interested waits for it; that nobody does must not end the process.
+    this.promise.catch(() => undefined)
+  }
 }
 
 /**
@@ -77,97 +108,343 @@ export interface LocalTask {
  * console.log(await streams.store(wordCounts).get('kafka'))
  */
 export class KafkaStreams implements AsyncDisposable {
-  /** Resolves when the instance has stopped; rejects with the error that stopped it. */
-  readonly closed: Promise<void>
   readonly metrics: StreamsMetrics
+  readonly #topology: Topology
+  readonly #config: ResolvedConfig
+  readonly #ports: Ports
+  readonly #log: Log
+  readonly #view: InstanceView
+  readonly #listeners: { [E in keyof StreamsEvents]: StreamsEvents[E][] } = {
+    stateChange: [],
+    restore: [],
+    error: [],
+  }
+  readonly #running = new Outcome()
+  readonly #closed = new Outcome()
+  #state: StreamsState = 'created'
+  #client: KafkaClient | undefined
+  #directory: StateDirectory | undefined
+  #worker: StreamWorker | undefined
+  #isPaused = false
+  #failure: Error | undefined
+  /** Aborted when `close` runs out of time: what fails after it is no news. */
+  readonly #cut = new AbortController()
 
   /**
+   * Checks the options (`CONFIG_INVALID`); nothing else happens yet.
+   *
    * @param ports the world: time, chance, network, files. Default this machine; a simulation gives
-   * its own.
+   *   its own.
    */
   constructor(topology: Topology, config: StreamsConfig, ports: Ports = systemPorts) {
-    throw new Error('to come')
+    if (topology.subtopologies.length === 0) {
+      throw new StreamsError('TOPOLOGY_INVALID', { detail: 'it reads no topic' })
+    }
+    this.#topology = topology
+    this.#config = resolveConfig(config)
+    this.#ports = ports
+    this.#log = this.#config.log
+    this.metrics = new StreamsMetrics()
+    this.#view = new InstanceView({
+      topology,
+      applicationId: this.#config.applicationId,
+      state: () => this.#state,
+      worker: () => this.#worker,
+      topicPartitions: (topic) => this.#client?.partitionCount(topic),
+    })
   }
 
   get state(): StreamsState {
-    throw new Error('to come')
+    return this.#state
   }
 
-  /** Calls back on each such event. Throws when called after `start`. */
-  on<E extends keyof StreamsEvents>(event: E, listener: StreamsEvents[E]): this {
-    throw new Error('to come')
-  }
-
-  /** Resolves when `running` is reached for the first time; rejects with what prevents it. */
-  start(options: { signal?: AbortSignal } = {}): Promise<void> {
-    throw new Error('to come')
-  }
-
-  /** Starts, stays until the signal aborts, closes. Rejects with the error that stopped it. */
-  run(options: { signal: AbortSignal }): Promise<void> {
-    throw new Error('to come')
+  /** Resolves when the instance has stopped; rejects with the error that stopped it. */
+  get closed(): Promise<void> {
+    return this.#closed.promise
   }
 
   /**
-   * Commits, closes the tasks, leaves the group. Idempotent.
-   *
-   * `timeout`: after so many milliseconds whatever still hangs is cut off (no limit by default).
-   * `leaveGroup: false` keeps the tasks for this instance until the session times out: the default
-   * of static members, false for others costs the application a pause.
+   * Calls back on each such event, in the turn in which it happens. What a listener throws is an
+   * uncaught exception of the process, as with Node's own emitters.
    */
-  close(options: { timeout?: number; leaveGroup?: boolean } = {}): Promise<void> {
-    throw new Error('to come')
+  on<E extends keyof StreamsEvents>(event: E, listener: StreamsEvents[E]): this {
+    this.#listeners[event].push(listener)
+    return this
   }
 
-  /** Stops processing and restoring; stays in the group, and answers questions. */
+  /** Stops calling this listener. */
+  off<E extends keyof StreamsEvents>(event: E, listener: StreamsEvents[E]): this {
+    const listeners: unknown[] = this.#listeners[event]
+    const index = listeners.indexOf(listener)
+    if (index >= 0) listeners.splice(index, 1)
+    return this
+  }
+
+  /**
+   * Resolves when `running` is reached for the first time: the tasks are here and restored. Rejects
+   * with what prevents it. An abort before that closes the instance. Only once: a new instance is
+   * needed to start again.
+   */
+  async start(options: { signal?: AbortSignal } = {}): Promise<void> {
+    const { signal } = options
+    if (this.#state !== 'created') {
+      const detail = 'each instance is started once; make a new one'
+      throw new StreamsError('STREAMS_STATE_INVALID', {
+        operation: 'start',
+        state: this.#state,
+        detail,
+      })
+    }
+    const aborted = (): void => {
+      this.#running.reject(new StreamsError('ABORTED', { what: 'the start' }))
+      void this.close()
+    }
+    if (signal?.aborted) aborted()
+    else {
+      signal?.addEventListener('abort', aborted, { once: true })
+      this.#begin()
+    }
+    try {
+      await this.#running.promise
+    } finally {
+      signal?.removeEventListener('abort', aborted)
+    }
+  }
+
+  /** Starts, stays until the signal aborts, closes. Rejects with the error that stopped it. */
+  async run(options: { signal: AbortSignal }): Promise<void> {
+    const { signal } = options
+    const aborted = (): void => void this.close()
+    signal.addEventListener('abort', aborted, { once: true })
+    try {
+      if (signal.aborted) await this.close()
+      else if (this.#state === 'created') this.#begin()
+      await this.#closed.promise
+    } finally {
+      signal.removeEventListener('abort', aborted)
+    }
+  }
+
+  /**
+   * Commits, closes the tasks, leaves the group. Idempotent: resolves when all is stopped, whoever
+   * asked for it, and rejects when the work that was done could not be committed.
+   *
+   * `timeout`: after so many milliseconds connections are cut, and what is not committed by then is
+   * processed again after the next start. Default: no limit.
+   * `leaveGroup: false` keeps the tasks for this instance until its session times out: the default
+   * with `groupInstanceId`. For others it would only pause their tasks for so long.
+   */
+  async close(options: { timeout?: number; leaveGroup?: boolean } = {}): Promise<void> {
+    const { timeout, leaveGroup = this.#config.groupInstanceId === undefined } = options
+    using _timer =
+      timeout === undefined
+        ? undefined
+        : this.#ports.clock.setTimer(timeout, () => void this.#cutConnections())
+    if (this.#setState('pending-shutdown')) {
+      this.#running.reject(new StreamsError('STREAMS_STOPPED', { state: 'pending-shutdown' }))
+      await this.#worker?.stop(leaveGroup ? 'leave' : 'remain')
+      await this.#finish('not-running')
+      return this.#closed.promise
+    }
+    // The failure itself is told by `closed`: here only the end counts.
+    await this.#closed.promise.catch(() => undefined)
+  }
+
+  /** Stops processing and restoring. Stays in the group, and answers questions. */
   pause(): void {
-    throw new Error('to come')
+    this.#isPaused = true
+    this.#worker?.pause()
   }
 
   resume(): void {
-    throw new Error('to come')
+    this.#isPaused = false
+    this.#worker?.resume()
   }
 
   get isPaused(): boolean {
-    throw new Error('to come')
+    return this.#isPaused
   }
 
-  /** Deletes the local state of this application. Only while it does not run. */
+  /**
+   * Deletes the local state of this application, which is then restored from the changelogs. Throws
+   * `STREAMS_STATE_INVALID` while it runs.
+   */
   cleanUp(): void {
-    throw new Error('to come')
+    if (this.#state !== 'created' && this.#state !== 'not-running' && this.#state !== 'error') {
+      throw new StreamsError('STREAMS_STATE_INVALID', { operation: 'cleanUp', state: this.#state })
+    }
+    const directory = this.#openDirectory()
+    try {
+      directory.removeAll()
+    } finally {
+      directory.close()
+    }
   }
 
-  /** The partitions of a store that this instance holds, as Java's `store`. */
+  /**
+   * The partitions of a store that this instance holds, as Java's `store`. The handle never goes
+   * stale: each call finds the tasks anew, and rejects with what keeps it from an answer
+   * (`STREAMS_NOT_STARTED`, `STREAMS_REBALANCING`, `STORE_NOT_AVAILABLE`, `STORE_MIGRATED`,
+   * `STORE_UNKNOWN`, `STREAMS_STOPPED`).
+   */
   store<D extends AnyStore>(descriptor: D): QueryableStore<D> {
-    throw new Error('to come')
+    const { endpoint, applicationId } = this.#config
+    const servedBy = endpoint === undefined ? applicationId : hostKey(endpoint)
+    return localStore(this.queryTarget, descriptor, servedBy)
   }
 
-  /** Who holds this key of a store. */
+  /**
+   * What the query service needs to know of this instance.
+   *
+   * @internal
+   */
+  get queryTarget(): QueryTarget {
+    return this.#view
+  }
+
+  /**
+   * Who holds this key of a store. Throws `STORE_UNKNOWN`, and `STREAMS_REBALANCING` while the
+   * topics that feed the store are not known yet.
+   */
   queryMetadataForKey<K>(
-    store: { name: string; key: { serialize(key: K): Uint8Array } },
+    store: { readonly name: string; readonly key: { serialize(key: K): Uint8Array } },
     key: K,
   ): KeyQueryMetadata {
-    throw new Error('to come')
+    const { name } = store
+    if (this.#view.descriptor(name) === undefined)
+      throw new StreamsError('STORE_UNKNOWN', { store: name })
+    const partitions = this.#view.partitionCount(name)
+    if (partitions === undefined) throw new StreamsError('STREAMS_REBALANCING', { store: name })
+    const partition = partitionForKey(store.key.serialize(key), partitions)
+    return { store: name, partition, ...this.#view.hosts(name, partition) }
   }
 
   /** All instances that hold a part of the store and have an endpoint. */
   streamsMetadataForStore(store: string): StreamsMetadata[] {
-    throw new Error('to come')
+    return this.allMetadata().filter(({ stores }) => stores.includes(store))
   }
 
-  /** All instances that have an endpoint. */
+  /** All instances that have an endpoint; empty before the first rebalance. */
   allMetadata(): StreamsMetadata[] {
-    throw new Error('to come')
+    return [...this.#view.allHosts.values()].map(({ endpoint, tasks }) => {
+      const stores = [...tasks.active, ...tasks.standby].flatMap((id) => this.#view.storesOf(id))
+      return {
+        endpoint,
+        stores: [...new Set(stores)],
+        activeTasks: [...tasks.active],
+        standbyTasks: [...tasks.standby],
+      }
+    })
   }
 
   /** The tasks that this instance holds. */
   localTasks(): LocalTask[] {
-    throw new Error('to come')
+    const worker = this.#worker
+    if (worker === undefined) return []
+    return [...worker.tasks.tasks.values()].map(({ id, state, inputs }) => ({
+      id,
+      role: 'active',
+      state: state === 'running' ? 'running' : 'restoring',
+      inputs: inputs.map(({ topic, partition }) => ({ topic, partition })),
+      restoring: worker.restoreLags(id),
+    }))
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
-}
 
-export type { HostMap }
+  #begin(): void {
+    this.#setState('rebalancing')
+    const { applicationId, brokers, clientId } = this.#config
+    const { clock, random, transport } = this.#ports
+    try {
+      this.#directory = this.#openDirectory()
+      const { processId } = this.#directory
+      this.#client = new KafkaClient({
+        brokers,
+        clock,
+        random,
+        transport,
+        log: this.#log,
+        clientId: clientId ?? `${applicationId}-${processId}`,
+      })
+      this.#worker = this.#makeWorker(this.#client, this.#directory)
+      if (this.#isPaused) this.#worker.pause()
+      this.#worker.start()
+      void this.#worker.done.then(() => this.#workerEnded())
+    } catch (error) {
+      this.#fail(error instanceof Error ? error : new Error(messageOf(error)))
+      void this.#finish('error')
+    }
+  }
+
+  #openDirectory(): StateDirectory {
+    const { stateDir, applicationId } = this.#config
+    return StateDirectory.open({ ...this.#ports, stateDir, applicationId, log: this.#log })
+  }
+
+  #makeWorker(client: KafkaClient, directory: StateDirectory): StreamWorker {
+    const { metrics } = this
+    return new StreamWorker({
+      topology: this.#topology,
+      config: this.#config,
+      ports: this.#ports,
+      client,
+      processId: directory.processId,
+      metrics,
+      states: {
+        engines: (id) => directory.engines(id),
+        stored: () => directory.tasks(),
+        wipe: (id) => directory.removeTask(id),
+      },
+      listener: {
+        onStatus: (status) => {
+          if (this.#setState(status) && status === 'running') this.#running.resolve()
+        },
+        onRestore: (progress) => {
+          for (const listener of this.#listeners.restore) call(() => listener(progress))
+        },
+        onHosts: (hosts) => this.#view.setHosts(hosts),
+        onFailure: (error) => this.#fail(error),
+      },
+    })
+  }
+
+  #fail(error: Error): void {
+    if (this.#cut.signal.aborted) return
+    this.#failure ??= error
+    this.#log.error('the instance stops', { error: error.message })
+    this.#setState('pending-error')
+    this.#running.reject(error)
+    for (const listener of this.#listeners.error) call(() => listener(error))
+  }
+
+  /** After a failure; `close` sees to the end of the others. */
+  async #workerEnded(): Promise<void> {
+    if (this.#state === 'pending-error') await this.#finish('error')
+  }
+
+  async #finish(state: 'not-running' | 'error'): Promise<void> {
+    await this.#client?.close()
+    this.#directory?.close()
+    this.#setState(state)
+    if (this.#failure === undefined) this.#closed.resolve()
+    else this.#closed.reject(this.#failure)
+  }
+
+  async #cutConnections(): Promise<void> {
+    this.#log.warn('closing took too long, connections are cut')
+    this.#cut.abort()
+    await this.#client?.close()
+  }
+
+  #setState(now: StreamsState): boolean {
+    const before = this.#state
+    if (!canTransition(before, now)) return false
+    this.#state = now
+    this.#log.info('the state changed', { now, before })
+    for (const listener of this.#listeners.stateChange) call(() => listener(now, before))
+    return true
+  }
+}

@@ -1,25 +1,25 @@
 import type { Endpoint, HostMap } from '../group/membership.ts'
 import { taskId, type TaskId } from '../processor/record-metadata.ts'
 import type { AnyStore } from '../store/descriptor.ts'
-import type { TaskStore } from '../task/state-manager.ts'
+import type { ReadView } from '../store/read-view.ts'
 import type { StreamTask } from '../task/stream-task.ts'
 import { findStore, sourceTopics, taskCount, type Topology } from '../topology/topology.ts'
 import type { StreamWorker } from './stream-worker.ts'
 import type { StreamsState } from './streams-state.ts'
 
 /** A partition of a store that this instance holds. */
-export interface HeldPartition<View> {
+export interface HeldPartition {
   readonly role: 'active'
   readonly state: 'restoring' | 'running'
   /** Undefined while restoring. */
-  readonly view: View | undefined
+  readonly view: ReadView<unknown, unknown> | undefined
   /** Changelog records that are not in the store yet. */
   readonly lag: number
   /** By topic and partition, the next offset to be processed. */
   readonly position: Readonly<Record<string, Readonly<Record<string, number>>>>
 }
 
-export interface InstanceViewOptions<View> {
+export interface InstanceViewOptions {
   readonly topology: Topology
   readonly applicationId: string
   readonly state: () => StreamsState
@@ -27,20 +27,18 @@ export interface InstanceViewOptions<View> {
   readonly worker: () => StreamWorker | undefined
   /** Partitions of a topic, as the client knows it. */
   readonly topicPartitions: (topic: string) => number | undefined
-  /** How a store is read from outside its task. */
-  readonly viewOf: (store: TaskStore) => View
 }
 
 /**
  * What can be seen of an instance from outside its worker: which stores there are, who holds them,
  * and what is here. Everything is looked up at the moment of the call.
  */
-export class InstanceView<View> {
-  readonly #options: InstanceViewOptions<View>
+export class InstanceView {
+  readonly #options: InstanceViewOptions
   readonly storeNames: readonly string[]
   #hosts: HostMap | undefined
 
-  constructor(options: InstanceViewOptions<View>) {
+  constructor(options: InstanceViewOptions) {
     this.#options = options
     this.storeNames = options.topology.subtopologies.flatMap(({ stores }) =>
       stores.map(({ descriptor }) => descriptor.name),
@@ -108,7 +106,7 @@ export class InstanceView<View> {
   }
 
   /** Undefined: another instance's, nobody's, or there is no such partition. */
-  local(store: string, partition: number): HeldPartition<View> | undefined {
+  local(store: string, partition: number): HeldPartition | undefined {
     const id = this.#taskOf(store, partition)
     const task = id === undefined ? undefined : this.#options.worker()?.tasks.tasks.get(id)
     if (task === undefined) return undefined
@@ -117,7 +115,7 @@ export class InstanceView<View> {
     return {
       role: 'active',
       state: isReadable ? 'running' : 'restoring',
-      view: isReadable && held !== undefined ? this.#options.viewOf(held) : undefined,
+      view: isReadable ? held?.readView() : undefined,
       lag: isReadable ? 0 : this.#lag(task.id, store),
       position: positionOf(task),
     }

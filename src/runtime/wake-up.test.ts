@@ -20,8 +20,13 @@ test('a notification while nobody waits is kept for the next wait, once', async 
   wakeUp.notify()
   wakeUp.notify()
   await wakeUp.wait(never)
+  let isAwake = false
   const stop = new AbortController()
-  const second = wakeUp.wait(stop.signal)
+  const second = wakeUp.wait(stop.signal).then(() => {
+    isAwake = true
+  })
+  await Promise.resolve()
+  expect(isAwake).toBe(false)
   stop.abort()
   await second
 })
@@ -33,5 +38,5 @@ test('a wait that was aborted does not eat the next notification', async () => {
   stop.abort()
   await waiting
   wakeUp.notify()
-  await wakeUp.wait(never)
+  await expect(wakeUp.wait(never)).resolves.toBeUndefined()
 })

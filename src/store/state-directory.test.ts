@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest'
+import { ManualClock } from '../base/manual-clock.ts'
+import { MemoryDisk } from '../base/memory-disk.ts'
+import { seededRandom } from '../base/random.ts'
+import { StateDirectory } from './state-directory.ts'
+
+const options = (disk: MemoryDisk, seed = 1) => ({
+  disk,
+  clock: new ManualClock(),
+  random: seededRandom(seed),
+  stateDir: '/state',
+  applicationId: 'app',
+})
+
+test('the process id is made once, and stays over restarts', () => {
+  const disk = new MemoryDisk()
+  const first = StateDirectory.open(options(disk, 1))
+  const { processId } = first
+  expect(processId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  first.close()
+  const second = StateDirectory.open(options(disk, 2))
+  expect(second.processId).toBe(processId)
+  expect(disk.readFile('/state/app/kafka-streams-process-metadata')?.toString()).toBe(
+    `{"processId":"${processId}"}\n`,
+  )
+})
+
+test('a process file that makes no sense is replaced', () => {
+  const disk = new MemoryDisk()
+  disk.makeDirectory('/state/app')
+  for (const text of ['', '{', '{"processId":7}', '{"processId":"../.."}', 'null']) {
+    disk.writeFileAtomic('/state/app/kafka-streams-process-metadata', Buffer.from(text))
+    const directory = StateDirectory.open(options(disk))
+    expect(directory.processId).toMatch(/^[0-9a-f-]{36}$/)
+    directory.close()
+  }
+})
+
+test('a directory has one owner at a time', () => {
+  const disk = new MemoryDisk()
+  const first = StateDirectory.open(options(disk))
+  expect(() => StateDirectory.open(options(disk))).toThrow(
+    expect.objectContaining({ code: 'STATE_DIRECTORY_LOCKED' }),
+  )
+  first.close()
+  first.close()
+  StateDirectory.open(options(disk)).close()
+})
+
+test('tasks are what has a directory of the form of a task id', () => {
+  const disk = new MemoryDisk()
+  const directory = StateDirectory.open(options(disk))
+  expect(directory.tasks()).toEqual([])
+  for (const name of ['0_0', '1_12', 'global', '1_', '_1', '1_2_3'])
+    disk.makeDirectory(`/state/app/${name}`)
+  expect(directory.tasks()).toEqual(['0_0', '1_12'])
+  directory.removeTask('0_0')
+  expect(directory.tasks()).toEqual(['1_12'])
+  directory.removeAll()
+  expect(directory.tasks()).toEqual([])
+  expect(disk.list('/state/app')).toEqual(expect.arrayContaining(['1_', '_1', 'global']))
+})
+
+test('stores in memory leave no trace on the disk', () => {
+  const disk = new MemoryDisk()
+  const directory = StateDirectory.open(options(disk))
+  const engines = directory.engines('0_0')
+  expect(engines.engine(false).persistent).toBe(false)
+  expect(engines.engine(false)).toBe(engines.engine(false))
+  engines.close()
+  expect(directory.tasks()).toEqual([])
+})

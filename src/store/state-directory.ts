@@ -1,0 +1,151 @@
+import type { Clock } from '../base/clock.ts'
+import type { Disk, DiskLock } from '../base/disk.ts'
+import { silentLog, type Log } from '../base/log.ts'
+import { randomUuid, type Random } from '../base/random.ts'
+import { StreamsError, isStreamsError, messageOf } from '../errors.ts'
+import type { KvEngine, KvEngineFactory } from '../kv/kv.ts'
+import { lmdbEngine } from '../kv/lmdb-engine.ts'
+import { memoryEngine } from '../kv/memory-engine.ts'
+
+/** Name of the directory of a task: `<sub-topology>_<partition>`. */
+export type TaskDirectoryName = `${number}_${number}`
+
+const lockName = '.lock'
+/** Java's name for the same thing. */
+const processFileName = 'kafka-streams-process-metadata'
+const taskPattern = /^\d+_\d+$/
+const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+export interface StateDirectoryOptions {
+  readonly disk: Disk
+  readonly clock: Clock
+  readonly random: Random
+  readonly stateDir: string
+  readonly applicationId: string
+  /** Default: nothing is logged. */
+  readonly log?: Log
+}
+
+/** The engines of one task, each opened when a store asks for it. */
+export interface DirectoryEngines {
+  engine(persistent: boolean): KvEngine
+  /** Closes what was opened. Idempotent. */
+  close(): void
+}
+
+/**
+ * Where an instance keeps its state (org.apache.kafka.streams.processor.internals.StateDirectory):
+ *
+ *     <stateDir>/<applicationId>/.lock                            held by one instance at a time
+ *                                kafka-streams-process-metadata   {"processId": …}
+ *                                <sub-topology>_<partition>/lmdb  the stores of a task
+ *
+ * Nothing is made until it is opened, and task directories only for stores that are persistent. How
+ * far a store has come is in its engine, with the rows and in one transaction: there is no checkpoint.
+ */
+export class StateDirectory {
+  /** Identity of the process for the group: lasts as long as the directory. */
+  readonly processId: string
+  readonly #disk: Disk
+  readonly #root: string
+  readonly #lock: DiskLock
+  readonly #persistentEngine: KvEngineFactory
+
+  private constructor(options: StateDirectoryOptions, root: string, lock: DiskLock) {
+    const { disk, clock, random, log = silentLog } = options
+    this.#disk = disk
+    this.#root = root
+    this.#lock = lock
+    this.#persistentEngine = lmdbEngine({ disk, clock, log })
+    this.processId = readProcessId(disk, random, `${root}/${processFileName}`)
+  }
+
+  /**
+   * Makes the directory if need be, and takes its lock. Throws `STATE_DIRECTORY_LOCKED` when another
+   * instance has it, `STATE_DIRECTORY_FAILED` when it cannot be used.
+   */
+  static open(options: StateDirectoryOptions): StateDirectory {
+    const { disk, stateDir, applicationId } = options
+    const directory = `${stateDir}/${applicationId}`
+    try {
+      disk.makeDirectory(directory)
+      const lock = disk.lock(`${directory}/${lockName}`)
+      try {
+        return new StateDirectory(options, directory, lock)
+      } catch (error) {
+        lock.release()
+        throw error
+      }
+    } catch (error) {
+      if (!isStreamsError(error, 'DISK_FAILED')) throw error
+      const detail = messageOf(error)
+      throw new StreamsError('STATE_DIRECTORY_FAILED', { directory, detail }, { cause: error })
+    }
+  }
+
+  /** Opens nothing yet. The task closes them. */
+  engines(task: TaskDirectoryName): DirectoryEngines {
+    let memory: KvEngine | undefined
+    let persistent: KvEngine | undefined
+    return {
+      engine: (isPersistent) => {
+        if (!isPersistent) return (memory ??= memoryEngine(''))
+        return (persistent ??= this.#persistentEngine(this.#taskDirectory(task)))
+      },
+      close: () => {
+        try {
+          memory?.close()
+        } finally {
+          persistent?.close()
+        }
+      },
+    }
+  }
+
+  /** Tasks of which there is something, in no order. */
+  tasks(): TaskDirectoryName[] {
+    return this.#disk
+      .list(this.#root)
+      .filter((name): name is TaskDirectoryName => taskPattern.test(name))
+  }
+
+  /** Deletes the state of a task, which must be closed. */
+  removeTask(task: TaskDirectoryName): void {
+    this.#disk.remove(`${this.#root}/${task}`)
+  }
+
+  /** Deletes the state of all tasks. The process id stays. */
+  removeAll(): void {
+    for (const task of this.tasks()) this.removeTask(task)
+  }
+
+  /** Gives the lock back. Close the engines first. Idempotent. */
+  close(): void {
+    this.#lock.release()
+  }
+
+  #taskDirectory(task: TaskDirectoryName): string {
+    const directory = `${this.#root}/${task}`
+    this.#disk.makeDirectory(directory)
+    return directory
+  }
+}
+
+/** What is in the file, or a new id that is put there. Unreadable content is replaced. */
+function readProcessId(disk: Disk, random: Random, path: string): string {
+  const text = disk.readFile(path)?.toString('utf8')
+  const known = text === undefined ? undefined : parseProcessId(text)
+  if (known !== undefined) return known
+  const processId = randomUuid(random)
+  disk.writeFileAtomic(path, Buffer.from(`${JSON.stringify({ processId })}\n`))
+  return processId
+}
+
+function parseProcessId(text: string): string | undefined {
+  try {
+    const { processId } = JSON.parse(text) as { processId?: unknown }
+    return typeof processId === 'string' && uuidPattern.test(processId) ? processId : undefined
+  } catch {
+    return undefined
+  }
+}
