@@ -1,5 +1,8 @@
 import { StreamsBuilder, keyValueStore, serdes, topic, type Topology } from '../index.ts'
 
+/** Names the group of the instances, and their topics. */
+export const applicationId = 'word-count'
+
 /** What the demo reads: one line of text a record. */
 export const textLines = topic('text-lines', { value: serdes.string })
 

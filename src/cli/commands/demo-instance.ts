@@ -1,10 +1,7 @@
 import { shutdownSignal } from '../../base/shutdown-signal.ts'
 import { serve } from '../../server/index.ts'
 import { ParentLink } from '../demo/parent-link.ts'
-import { wordCount, wordCounts } from '../word-count.ts'
-
-/** The application of the demo: its group, and the prefix of its topics. */
-export const demoApplicationId = 'word-count'
+import { applicationId, wordCount, wordCounts } from '../word-count.ts'
 
 export interface DemoInstanceOptions {
   readonly broker: string
@@ -25,7 +22,7 @@ export async function runDemoInstance(options: DemoInstanceOptions): Promise<voi
   const signal = link?.stop ?? shutdownSignal()
   try {
     await using service = await serve(wordCount(), {
-      applicationId: demoApplicationId,
+      applicationId,
       brokers: [options.broker],
       stateDir: options.stateDir,
       sessionTimeout: sessionTimeoutMs,

@@ -1,9 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import type { ChildMessage, ParentMessage } from './parent-link.ts'
 
-/** Milliseconds that a program has to stop before it is killed. */
-const stopTimeoutMs = 20_000
-
 /** Characters of what a program wrote to standard error that are kept: the end of it. */
 const errorTextMax = 4000
 
@@ -72,10 +69,10 @@ export class ChildProgram {
   }
 
   /** Lets it finish its work and end; kills it when that takes too long. */
-  async stop(): Promise<ProgramEnd> {
+  async stop(timeoutMs: number): Promise<ProgramEnd> {
     const message: ParentMessage = { type: 'stop' }
     if (this.#process.connected) this.#process.send(message, () => undefined)
-    const timer = setTimeout(() => this.kill(), stopTimeoutMs)
+    const timer = setTimeout(() => this.kill(), timeoutMs)
     try {
       return await this.ended
     } finally {

@@ -3,6 +3,12 @@ import { ChildProgram, endLine, type ProgramEnd } from './child-program.ts'
 import { DemoInstance } from './demo-instance.ts'
 import type { HttpReader } from './http-reader.ts'
 
+/** Milliseconds that a program has to stop before it is killed. */
+const stopTimeoutMs = 20_000
+
+/** The same after a failure, which may well keep it from stopping. */
+const stopTimeoutAfterFailureMs = 4000
+
 export interface DemoClusterOptions {
   readonly dataDir: string
   readonly instances: number
@@ -81,10 +87,13 @@ export class DemoCluster {
   }
 
   /** Instances first, so that they can commit and leave; then the broker. */
-  async stop(): Promise<void> {
+  async stop({ failed }: { failed: boolean }): Promise<void> {
     this.#isStopping = true
-    await Promise.all(this.#instances.map((instance) => instance.stop()))
-    await this.#broker?.stop()
+    // Without a broker there is nothing that they could wait for.
+    if (this.#broker?.end !== undefined) this.kill()
+    const timeoutMs = failed ? stopTimeoutAfterFailureMs : stopTimeoutMs
+    await Promise.all(this.#instances.map((instance) => instance.stop(timeoutMs)))
+    await this.#broker?.stop(timeoutMs)
   }
 
   /** Ends everything at once. */

@@ -92,9 +92,9 @@ export class DemoInstance {
   }
 
   /** Lets it commit and leave; kills it when that takes too long. */
-  async stop(): Promise<void> {
+  async stop(timeoutMs: number): Promise<void> {
     this.#isStopping = true
-    await this.#program?.stop()
+    await this.#program?.stop(timeoutMs)
   }
 
   kill(): void {

@@ -9,8 +9,7 @@ import { Admin } from '../../client/admin.ts'
 import { KafkaClient } from '../../client/kafka-client.ts'
 import { Producer } from '../../client/producer.ts'
 import { isStreamsError } from '../../errors.ts'
-import { demoApplicationId } from '../commands/demo-instance.ts'
-import { textLines, wordCounts } from '../word-count.ts'
+import { applicationId, textLines, wordCounts } from '../word-count.ts'
 import { isAllProcessed } from './count-completion.ts'
 import { DemoCluster } from './demo-cluster.ts'
 import type { DemoOptions } from './demo-options.ts'
@@ -150,7 +149,7 @@ class Demo {
   /** Waits until everything is counted, and prints the most frequent words. */
   async #finish(kafka: Kafka): Promise<void> {
     const { signal } = this.#stop
-    while (!(await isAllProcessed(kafka, demoApplicationId, textLines.name, signal))) {
+    while (!(await isAllProcessed(kafka, applicationId, textLines.name, signal))) {
       if (!this.#cluster.instances.some(({ isAlive }) => isAlive)) {
         throw new Error('No instance is left to count the words.')
       }
@@ -236,7 +235,7 @@ class Demo {
     try {
       await this.#kafka?.producer.close()
       await this.#kafka?.client.close()
-      await this.#cluster.stop()
+      await this.#cluster.stop({ failed: this.#failure !== undefined })
     } finally {
       await this.#http[Symbol.asyncDispose]()
       this.#status.clear()
