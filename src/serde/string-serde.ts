@@ -26,8 +26,16 @@ function representable(value: string): string {
   return isWellFormed(value) ? value : value.replace(/\p{Surrogate}/gu, '?')
 }
 
+function identity(value: string): string {
+  if (typeof value !== 'string') throw notText(value)
+  return representable(value)
+}
+
+const notText = (value: unknown): Error =>
+  serializeError('string', `${shown(value)} is not a string`)
+
 function serialize(value: string): Buffer {
-  if (typeof value !== 'string') throw serializeError('string', `${shown(value)} is not a string`)
+  if (typeof value !== 'string') throw notText(value)
   const length = value.length
   if (length > loopCharactersMax) return Buffer.from(representable(value))
   const bytes = Buffer.allocUnsafe(length)
@@ -76,6 +84,6 @@ export const stringSerde: Serde<string> = Object.freeze({
   deserialize,
   deserializeSlice,
   text: { format: (value: string) => value, parse: (text: string) => text },
-  identity: representable,
+  identity,
   sizeOf: (value: string) => headerBytes + value.length,
 })
