@@ -341,7 +341,7 @@ export class FetchDispatcher {
 
   /** A whole request failed: its broker may be away, so its partitions may be led by another. */
   #failed(node: number, asked: AskedPartition[], error: unknown): void {
-    if (this.#life.signal.aborted || isStreamsError(error, 'CLIENT_CLOSED')) return
+    if (this.#life.signal.aborted || this.#endsWith(error)) return
     const now = this.#client.clock.monotonic()
     const level = this.#failing.has(node) ? 'debug' : 'warn'
     this.#failing.add(node)
@@ -355,6 +355,13 @@ export class FetchDispatcher {
     this.#refreshLeaders()
   }
 
+  /** A client that is closed refuses in the same turn: to ask it again would never end. */
+  #endsWith(error: unknown): boolean {
+    if (!isStreamsError(error, 'CLIENT_CLOSED')) return false
+    this.#life.abort()
+    return true
+  }
+
   /** Asks the cluster who leads what, once at a time. */
   #refreshLeaders(): void {
     if (this.#isRefreshing || this.#life.signal.aborted) return
@@ -364,7 +371,7 @@ export class FetchDispatcher {
       .retry('Metadata', { signal: this.#life.signal })
       .within(this.#client.refreshMetadata(this.#buffer.topics))
       .catch((error: unknown) => {
-        if (this.#life.signal.aborted) return
+        if (this.#life.signal.aborted || this.#endsWith(error)) return
         this.#client.log.warn('The leaders of partitions could not be found', {
           reason: messageOf(error),
         })

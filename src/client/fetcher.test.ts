@@ -76,6 +76,20 @@ describe('fetching', () => {
     expect(await closed).toBeUndefined()
   })
 
+  test('ends with its client, in the middle of a fetch', async () => {
+    const { clock, client, fetcher: make, end } = await startFetching()
+    const fetcher = make()
+    fetcher.assign([at(0, 0)])
+    await clock.run(100)
+    const waiting = fetcher.wait(60_000)
+    await client.close()
+    // What asks a closed client again in the same turn would never let this one go on.
+    await clock.settle()
+    expect(await waiting).toBeUndefined()
+    expect(fetcher.poll()).toEqual([])
+    await end(fetcher)
+  })
+
   test('reads from several brokers at once', async () => {
     const {
       clock,

@@ -223,8 +223,9 @@ export class StreamWorker implements MembershipHandlers {
     const isBusy = this.#work()
     this.#turnSeconds.observe((clock.monotonic() - startedAt) / 1000)
     if (!this.#isFenced && this.#commit.isDue(this.#tasks.manager)) await this.#commitAll()
-    if (isBusy) await yieldTurn(clock)
-    else await this.#rest()
+    if (!isBusy) await this.#rest()
+    // Also after a rest: one that ends at once has not let the event loop breathe.
+    await yieldTurn(clock)
   }
 
   async #runJob(): Promise<void> {
