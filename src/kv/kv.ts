@@ -29,17 +29,20 @@ export interface KvIterator extends IterableIterator<KvEntry>, Disposable {}
 
 /** What can be read at one moment: the live table, or a snapshot of it. */
 export interface KvReader {
-  /** Borrowed until the next call on any engine. */
-  get(key: Buffer): Buffer | undefined
+  /**
+   * Borrowed until the next call on any engine. `text` is the key's latin1 string, for those who have
+   * it already: an engine may find rows by it.
+   */
+  get(key: Buffer, text?: string): Buffer | undefined
   range(range?: KvRange): KvIterator
 }
 
 export interface KvTable extends KvReader {
   readonly name: string
-  /** A batch of one. */
-  put(key: Buffer, value: Buffer): void
-  /** A batch of one. */
-  delete(key: Buffer): void
+  /** A batch of one. `text` as for `get`. */
+  put(key: Buffer, value: Buffer, text?: string): void
+  /** A batch of one. `text` as for `get`. */
+  delete(key: Buffer, text?: string): void
   /** Exact in memory; in a persistent engine what it counts cheaply, an open transaction included. */
   approximateEntryCount(): number
 }

@@ -39,7 +39,7 @@ export const lmdbKeyBytesMax = 4025
 /** Larger pages than the system's make writes cheaper: fewer pages are copied (measured). */
 const pageBytes = 16_384
 /** Named databases of one environment: stores, window segments, offsets. */
-const tablesMax = 4096
+const tablesMax = 1024
 /** Read transactions that may be open in one environment. */
 const readersMax = 1024
 /** LMDB's magic number, in the first bytes of each of the first two pages. */

@@ -69,8 +69,8 @@ class MemoryTable implements KvTable {
     this.#versions = host.versions
   }
 
-  get(key: Buffer): Buffer | undefined {
-    const value = this.#rows.get(keyText(key))?.value
+  get(key: Buffer, text = keyText(key)): Buffer | undefined {
+    const value = this.#rows.get(text)?.value
     return value === undefined ? undefined : borrow(value)
   }
 
@@ -93,14 +93,14 @@ class MemoryTable implements KvTable {
     return this.#liveCount
   }
 
-  put(key: Buffer, value: Buffer): void {
+  put(key: Buffer, value: Buffer, text = keyText(key)): void {
     this.#host.discardTransaction()
-    this.write(keyText(key), keyText(value), (this.#versions.current += 1))
+    this.write(text, keyText(value), (this.#versions.current += 1))
   }
 
-  delete(key: Buffer): void {
+  delete(key: Buffer, text = keyText(key)): void {
     this.#host.discardTransaction()
-    this.write(keyText(key), undefined, (this.#versions.current += 1))
+    this.write(text, undefined, (this.#versions.current += 1))
   }
 
   write(text: string, value: string | undefined, version: number): void {

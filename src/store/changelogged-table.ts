@@ -94,8 +94,9 @@ export class ChangeloggedTable<K, V> implements EntryTable<K, V> {
     return new DecodedRows(this.bytes.scan(range), this.serdes)
   }
 
-  flush(): void {
+  flush(): boolean {
     // Every change was written at once.
+    return false
   }
 
   setFlushListener(): boolean {

@@ -48,13 +48,14 @@ export class DirectTable implements ByteTable {
     this.#format = format
   }
 
-  get(key: Buffer): StoredValue | undefined {
-    const bytes = this.#table.get(key)
+  get(key: Buffer, text: string): StoredValue | undefined {
+    const bytes = this.#table.get(key, text)
     return bytes && this.#format.decode(bytes)
   }
 
-  put(key: Buffer, _text: string, value: Buffer | null, timestamp: number): void {
-    this.restore(key, value, timestamp)
+  put(key: Buffer, text: string, value: Buffer | null, timestamp: number): void {
+    if (value === null) this.#table.delete(key, text)
+    else this.#table.put(key, this.#format.encode(value, timestamp), text)
   }
 
   scan(range: KvRange): StoredRows {
@@ -66,8 +67,7 @@ export class DirectTable implements ByteTable {
   }
 
   restore(key: Buffer, value: Buffer | null, timestamp: number): void {
-    if (value === null) this.#table.delete(key)
-    else this.#table.put(key, this.#format.encode(value, timestamp))
+    this.put(key, keyText(key), value, timestamp)
   }
 
   restored(offset: number): void {

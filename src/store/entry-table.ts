@@ -27,8 +27,8 @@ export interface EntryTable<K, V> {
   /** `value` undefined deletes. The timestamp is of no use in stores without. */
   put(key: K, value: V | undefined, timestamp: number): void
   scan(range: KvRange): EntryRows<K, V>
-  /** Empties a cache. */
-  flush(): void
+  /** Writes what a cache has not written yet; false: there was nothing. */
+  flush(): boolean
   /** False: there is no cache, the listener is never called. */
   setFlushListener(listener: FlushListener<K, V>, options: { sendOldValues: boolean }): boolean
   /** Bytes in a cache. */

@@ -254,13 +254,15 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
     }
   }
 
-  flush(): void {
+  flush(): boolean {
+    const hasEntries = this.#dirtyCount > 0
     for (let round = 0; this.#dirtyCount > 0; round += 1) {
       if (round === flushRoundsMax) {
         throw new StreamsError('STORE_FLUSH_ENDLESS', { store: this.#serdes.store })
       }
       this.#flushDirty()
     }
+    return hasEntries
   }
 
   /** Flushes all dirty entries; the evicted one, which is forgotten already, first. */

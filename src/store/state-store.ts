@@ -66,8 +66,11 @@ export interface StateStore {
   restored(offset: number): void
   /** The next changelog offset to restore from, as the engine has it; 0 when nothing is stored. */
   restoreOffset(): number
-  /** Empties the record cache: forwards, writes the changelog, pins the bytes. Called before a commit. */
-  flush(): void
+  /**
+   * Empties the record cache: forwards, writes the changelog, pins the bytes. Called before a commit.
+   * False: there was nothing in it.
+   */
+  flush(): boolean
   /**
    * The commit stands: everything flushed so far may be written to the engine, tagged with `offset`,
    * the next offset of the changelog (last written + 1). Undefined for a store without changelog.

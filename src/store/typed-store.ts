@@ -91,8 +91,8 @@ export abstract class TypedStore<K, V> implements StateStore {
     return this.#bytes.restoreOffset()
   }
 
-  flush(): void {
-    this.entries.flush()
+  flush(): boolean {
+    return this.entries.flush()
   }
 
   committed(offset: number | undefined): void {
