@@ -70,3 +70,15 @@ test('stores in memory leave no trace on the disk', () => {
   engines.close()
   expect(directory.tasks()).toEqual([])
 })
+
+test('a disk that fails is a failure of the state directory, and leaves no lock', () => {
+  const disk = new MemoryDisk()
+  disk.failWrite()
+  expect(() => StateDirectory.open(options(disk))).toThrow(
+    expect.objectContaining({
+      code: 'STATE_DIRECTORY_FAILED',
+      message: expect.stringContaining('The state directory /state/app cannot be used'),
+    }),
+  )
+  StateDirectory.open(options(disk)).close()
+})
