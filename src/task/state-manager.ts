@@ -121,6 +121,8 @@ export class StateManager {
       reader.reset(noBytes)
     }
     this.#options.metrics.recordsRestored.value += restored
+    // With each batch: a restore that is cut short goes on from there, and what is pinned is bounded.
+    if (changelog.position > 0) store.restored(changelog.position - 1)
     return restored
   }
 
@@ -134,24 +136,16 @@ export class StateManager {
     )
   }
 
-  /** Makes what was restored durable, with the changelog offset. */
-  settleRestored(): void {
-    for (const { store, position } of this.#changelogs.values()) {
-      if (position > 0) this.#stores.get(store)?.restored(position - 1)
-    }
-  }
-
   /**
    * Empties the caches. A flush forwards to processors below, which may update stores that come
    * earlier: such rows would miss this commit, and a crash would then lose them. So it goes on until
-   * nothing is written any more; a chain of n stores needs n passes at most, and one to see the end.
+   * no cache has anything any more; a chain of n stores needs n passes at most, and one to see the end.
    */
   flush(): void {
-    const { collector } = this.#options
-    for (let pass = 0; pass <= this.#stores.size; pass += 1) {
-      const written = collector.recordsWritten
-      for (const store of this.#stores.values()) store.flush()
-      if (collector.recordsWritten === written) return
+    let hasFlushed = true
+    for (let pass = 0; hasFlushed && pass <= this.#stores.size; pass += 1) {
+      hasFlushed = false
+      for (const store of this.#stores.values()) if (store.flush()) hasFlushed = true
     }
   }
 

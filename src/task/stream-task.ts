@@ -82,7 +82,7 @@ export class StreamTask implements Task, ContextTask {
   #prepared: CommittedOffset[] | undefined
   #state: TaskState = 'created'
   #commitRequested = false
-  /** Something happened that a commit must make durable. */
+  /** Something happened, since the last prepareCommit, that a commit must make durable. */
   #hasWork = false
 
   readonly #options: StreamTaskOptions
@@ -192,7 +192,6 @@ export class StreamTask implements Task, ContextTask {
   /** All changelogs are at their ends: makes the user's code, and runs. */
   completeRestoration(): void {
     this.#transition('restored')
-    this.#stateManager.settleRestored()
     const { applicationId } = this.#options
     this.#topology.initialize(this, { collector: this.#collector, applicationId })
   }
@@ -314,6 +313,8 @@ export class StreamTask implements Task, ContextTask {
     this.#commitRequested = false
     if (!this.commitNeeded) return []
     this.#stateManager.flush()
+    // Not at `committed`: the task may be suspended while this commit waits, and its closing code write.
+    this.#hasWork = false
     const offsets: CommittedOffset[] = []
     for (const queue of this.#group.queues) {
       const { topic, partition, position, partitionTime } = queue
@@ -337,7 +338,6 @@ export class StreamTask implements Task, ContextTask {
       if (queue !== undefined) queue.committedPosition = offset
     }
     this.#prepared = undefined
-    this.#hasWork = false
     this.#stateManager.committed()
   }
 
@@ -387,10 +387,9 @@ export class StreamTask implements Task, ContextTask {
   }
 
   #finish(): void {
-    const isRestoring = this.#state === 'restoring'
     if (this.#state !== 'suspended') this.suspend()
-    assert(!this.#hasWork, `task ${this.id} has committed before it closes clean`)
-    if (isRestoring) this.#stateManager.settleRestored()
+    const hasCommitted = !this.#hasWork && this.#prepared === undefined
+    assert(hasCommitted, `task ${this.id} has committed before it closes clean`)
     // One slice after the other: nothing else is to be done in between any more.
     while (this.writeBehind());
   }
