@@ -60,6 +60,26 @@ describe('files', () => {
     expect(systemDisk.list(directory)).toEqual(['a'])
   })
 
+  test('a directory is made with its parents, and made again without harm', () => {
+    const path = join(directory, 'a', 'b', 'c')
+    systemDisk.makeDirectory(path)
+    systemDisk.makeDirectory(path)
+    systemDisk.makeDirectory('.')
+    expect(systemDisk.list(join(directory, 'a', 'b'))).toEqual(['c'])
+  })
+
+  test('a directory that cannot be made is a failure, never a loop', () => {
+    writeFileSync(join(directory, 'file'), '')
+    for (const path of [join(directory, 'file'), join(directory, 'file', 'a'), '/proc/none/a']) {
+      expect(
+        isStreamsError(
+          thrownBy(() => systemDisk.makeDirectory(path)),
+          'DISK_FAILED',
+        ),
+      ).toBe(true)
+    }
+  })
+
   test('a failure names the path and carries the cause', () => {
     const error = thrownBy(() => systemDisk.open(join(directory, 'none')))
     expect(isStreamsError(error, 'DISK_FAILED')).toBe(true)
@@ -113,6 +133,7 @@ describe('locks', () => {
     await once(other, 'spawn')
     writeFileSync(path, JSON.stringify({ pid: other.pid, started: '1' }))
     systemDisk.lock(path).release()
+    expect(systemDisk.exists(path)).toBe(false)
     other.kill('SIGKILL')
     await once(other, 'exit')
   })
@@ -121,5 +142,6 @@ describe('locks', () => {
     const path = join(directory, '.lock')
     writeFileSync(path, '{"pid": 12')
     systemDisk.lock(path).release()
+    expect(systemDisk.exists(path)).toBe(false)
   })
 })

@@ -12,6 +12,7 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
   writeSync,
 } from 'node:fs'
@@ -249,6 +250,20 @@ class NodeLock implements DiskLock {
   }
 }
 
+/**
+ * With all parents, one after the other from the first that exists. The recursive mode of Node.js never
+ * returns where a file system answers that an existing parent does not exist, as /proc does.
+ */
+function makeDirectories(path: string): void {
+  const parent = dirname(path)
+  if (parent !== path && !existsSync(path) && !existsSync(parent)) makeDirectories(parent)
+  try {
+    mkdirSync(path, { mode: 0o750 })
+  } catch (error) {
+    if (!hasErrno(error, 'EEXIST') || !statSync(path).isDirectory()) throw error
+  }
+}
+
 function syncDirectory(path: string): void {
   const descriptor = openSync(path, 'r')
   try {
@@ -261,7 +276,7 @@ function syncDirectory(path: string): void {
 /** The files of this machine. */
 export const systemDisk: Disk = {
   makeDirectory: (path) => {
-    attempt(path, () => mkdirSync(path, { recursive: true, mode: 0o750 }))
+    attempt(path, () => makeDirectories(path))
   },
   list: (path) =>
     attempt(path, () => {

@@ -90,5 +90,5 @@ test('closing a listener ends its connections', async () => {
   })
   client.onData = () => undefined
   await listener.close()
-  await closed
+  await expect(closed).resolves.toBeUndefined()
 })
