@@ -1,7 +1,6 @@
 import { yieldTurn } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
-import { canPass, kafkaErrorName } from '../client/kafka-failure.ts'
 import type { Ports, ResolvedConfig } from '../config.ts'
 import { StreamsError, isStreamsError, messageOf } from '../errors.ts'
 import { Leader } from '../group/assignor/leader.ts'
@@ -14,6 +13,7 @@ import type { TaskId } from '../processor/record-metadata.ts'
 import type { TaskManager } from '../task/task-manager.ts'
 import type { Topology } from '../topology/topology.ts'
 import type { RestoreLag, RestoreProgress } from './changelog-reader.ts'
+import { isPassingDelivery } from './passing-delivery.ts'
 import { RepartitionPurge } from './repartition-purge.ts'
 import { WakeUp } from './wake-up.ts'
 import { WorkerCommit } from './worker-commit.ts'
@@ -384,26 +384,4 @@ export class StreamWorker implements MembershipHandlers {
     for (const job of this.#jobs.splice(0)) job.resolve()
     await this.#membership.stop('leave')
   }
-}
-
-/** How deep an error is looked into for what caused it. */
-const causeDepthMax = 8
-
-/** What a broker says that has lost what it knew of a producer: a new producer is told nothing of it. */
-const forgottenProducer = new Set([
-  'OUT_OF_ORDER_SEQUENCE_NUMBER',
-  'UNKNOWN_PRODUCER_ID',
-  'INVALID_PRODUCER_EPOCH',
-])
-
-/** True for records that were not taken, but can be when they are written anew; whoever met it first. */
-function isPassingDelivery(error: unknown): error is StreamsError {
-  let current = error
-  for (let depth = 0; depth < causeDepthMax && current instanceof Error; depth += 1) {
-    const { cause } = current
-    if (isStreamsError(current, 'DELIVERY_FAILED'))
-      return canPass(cause) || forgottenProducer.has(kafkaErrorName(cause) ?? '')
-    current = cause
-  }
-  return false
 }
