@@ -141,7 +141,9 @@ export class ProducerSender {
     if (partition.batches.some((batch) => batch.isInFlight)) return false
     const last = partition.lastFailure
     const why = last === undefined ? '' : `; last: ${last.message}`
-    this.#fail(partition, `no acknowledgement within ${deliveryTimeoutMs} ms${why}`, last)
+    // Without a try at all when the process stood still: it, too, can be made good by sending anew.
+    const cause = last ?? timedOut(partition, deliveryTimeoutMs)
+    this.#fail(partition, `no acknowledgement within ${deliveryTimeoutMs} ms${why}`, cause)
     return true
   }
 
@@ -353,6 +355,11 @@ export class ProducerSender {
 function leaderMissing({ topic, partition }: ProducerPartition): StreamsError {
   const subject = `${topic}-${partition}`
   return kafkaFailure('Metadata', errorCode.LEADER_NOT_AVAILABLE, { subject })
+}
+
+function timedOut({ topic, partition }: ProducerPartition, timeoutMs: number): StreamsError {
+  const broker = `the leader of ${topic}-${partition}`
+  return new StreamsError('REQUEST_TIMEOUT', { api: produce.name, broker, timeoutMs })
 }
 
 function isTooLarge(code: number): boolean {

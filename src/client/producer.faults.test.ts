@@ -173,6 +173,21 @@ describe('failures', () => {
     await end()
   })
 
+  test('a record that was never sent in time has failed by time, and by nothing else', async () => {
+    // As after a process that stood still: the batch is finished only when its time is over.
+    const { clock, logs, producer, send, end } = await startProducing({
+      producer: { deliveryTimeoutMs: 10_000, lingerMs: 20_000 },
+    })
+    send('a')
+    await clock.run(21_000)
+    await expect(producer.flush()).rejects.toMatchObject({
+      code: 'DELIVERY_FAILED',
+      cause: { code: 'REQUEST_TIMEOUT' },
+    })
+    expect(logs[0]?.values).toEqual([])
+    await end()
+  })
+
   test('a gap in front of the first batch means that written records are lost: it is fatal', async () => {
     const { clock, producer, logs, send, end } = await startProducing()
     send('a')
