@@ -88,6 +88,8 @@ export interface KvMetrics {
 export interface KvEngine extends Disposable {
   /** False: everything is lost on close, and restored from the changelog. */
   readonly persistent: boolean
+  /** The longest key that can be stored; longer ones are refused with `KEY_TOO_LONG`. */
+  readonly keyBytesMax: number
   /** Opens the table, creating it when it is new. The same object for the same name. */
   table(name: string): KvTable
   tableNames(): string[]

@@ -394,6 +394,7 @@ class LmdbTransaction implements KvTransaction {
 /** State of one task in files. */
 export class LmdbEngine implements KvEngine {
   readonly persistent = true
+  readonly keyBytesMax = lmdbKeyBytesMax
   readonly path: string
   readonly #root: RootDatabase<Buffer, Buffer>
   readonly #onClose: () => void

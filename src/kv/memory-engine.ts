@@ -260,7 +260,8 @@ class MemorySnapshot implements KvSnapshot {
 
 /** State of one task in memory. Nothing outlives it. */
 export class MemoryEngine implements KvEngine {
-  readonly persistent = false
+  readonly persistent: boolean = false
+  readonly keyBytesMax: number = Infinity
   readonly #versions = new RowVersions()
   readonly #tables = new Map<string, MemoryTable>()
   readonly #iterators = new Set<MemoryIterator>()

@@ -1,6 +1,7 @@
 /**
  * Rows in the order of their keys, for tables that find a row by a Map and need the order only now
- * and then: what was added waits unsorted until somebody looks.
+ * and then: what was added waits unsorted until somebody looks. Whoever has looked once will look
+ * again: from then on no more than a bounded number waits, so that no later look takes long.
  *
  * A key is the latin1 string of its bytes: comparing those strings is comparing unsigned bytes.
  * Rows lie in chunks. A view shares the chunks; a chunk that is shared is copied before it changes,
@@ -27,6 +28,8 @@ export interface TextRange {
 
 /** Rows in one chunk at most; inserting moves half of them on average. */
 const rowsPerChunkMax = 512
+/** Rows that wait at most, once somebody has looked: sorting them takes a millisecond. */
+const waitingRowsMax = 1024
 /** With more new rows than a quarter of the old ones, merging all is cheaper than inserting each. */
 const mergeShare = 4
 
@@ -69,6 +72,7 @@ export class SortedRows<T extends SortedRow> {
   #chunks: Chunk<T>[] = []
   #generation = 0
   #size = 0
+  #wasViewed = false
   /** Added since the last view, in the order of their coming. */
   #added: T[] = []
 
@@ -80,6 +84,7 @@ export class SortedRows<T extends SortedRow> {
   /** Adds a row; it takes the place of one with the same key. */
   add(row: T): void {
     this.#added.push(row)
+    if (this.#wasViewed && this.#added.length >= waitingRowsMax) this.#integrate()
   }
 
   clear(): void {
@@ -96,6 +101,7 @@ export class SortedRows<T extends SortedRow> {
 
   /** The rows as they are; later changes do not show. */
   view(): SortedView<T> {
+    this.#wasViewed = true
     this.#integrate()
     this.#generation += 1
     return new SortedView(this.#chunks)
