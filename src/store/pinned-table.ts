@@ -7,6 +7,7 @@
  * Reads ask the stages from left to right. Restored rows come from the changelog, so they are
  * committed: they begin in `waiting`.
  */
+import { StreamsError } from '../errors.ts'
 import type { KvEngine, KvRange, KvTable } from '../kv/kv.ts'
 import { keyText, type TextRange } from '../kv/sorted-rows.ts'
 import type { ByteTable, StoredRows } from './byte-table.ts'
@@ -85,7 +86,15 @@ export class PinnedTable implements ByteTable {
 
   put(key: Buffer, text: string, value: Buffer | null, timestamp: number): void {
     this.#isRestoring = false
+    this.#assertStorable(key, value)
     this.#open.set({ text, key, value, timestamp })
+  }
+
+  /** Before anything is written: in the changelog, the row would keep the store from ever being restored. */
+  #assertStorable(key: Buffer, value: Buffer | null): void {
+    const limit = this.#host.engine.keyBytesMax
+    if (key.length <= limit || value === null) return
+    throw new StreamsError('KEY_TOO_LONG', { store: this.name, bytes: key.length, limit })
   }
 
   scan(range: KvRange): StoredRows {
@@ -112,6 +121,7 @@ export class PinnedTable implements ByteTable {
 
   restore(key: Buffer, value: Buffer | null, timestamp: number): void {
     this.#isRestoring = true
+    this.#assertStorable(key, value)
     this.#waiting.set({
       text: keyText(key),
       key: Buffer.from(key),

@@ -202,6 +202,22 @@ test('a commit without rows moves the offset, one with the same offset does noth
   expect(buffer.writeSlice()).toBe(false)
 })
 
+test('a key that the engine cannot store is refused when it is put, not when it is written', () => {
+  class NarrowEngine extends MemoryEngine {
+    override readonly keyBytesMax = 3
+  }
+  const table = WriteBehind.of(new NarrowEngine()).table('t', plainFormat)
+  const refused = { code: 'KEY_TOO_LONG', context: { store: 't', bytes: 4, limit: 3 } }
+  expect(() => put(table, 'long', '1')).toThrow(expect.objectContaining(refused))
+  expect(() => table.restore(bytes('long'), bytes('1'), 1)).toThrow(
+    expect.objectContaining(refused),
+  )
+  put(table, 'long', null)
+  expect(table.pinnedBytes()).toBeLessThan(1000)
+  put(table, 'key', '1')
+  expect(get(table, 'key')).toBe('1')
+})
+
 test('a store without changelog is written without an offset', () => {
   const table = buffer.table('t', plainFormat)
   put(table, 'a', '1')

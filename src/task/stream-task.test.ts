@@ -982,7 +982,7 @@ describe('restoring', () => {
 
   test('writes behind what it brings back, with its offset, so that memory is bounded', () => {
     class PersistentEngine extends MemoryEngine {
-      override readonly persistent = true as boolean as false
+      override readonly persistent = true
     }
     const engine = new PersistentEngine()
     const engines = { engine: () => engine, close: () => undefined }
