@@ -18,25 +18,25 @@ export interface RowFormat {
 
 /** The body of one value: `{ key, value, timestamp?, meta }`. */
 export function valueBody(format: RowFormat, row: StoreRow, meta: QueryMeta): string {
-  return `{${rowMembers(format, row)},"meta":${jsonText(meta)}}`
+  return `{${rowMembers(format, row)},"meta":${JSON.stringify(meta)}}`
 }
 
 /** The body of a page: `{ rows, cursor, meta }`; `cursor` is null behind the last row. */
 export function pageBody(format: RowFormat, answer: PageAnswer, cursor: string | null): string {
   const rows = answer.rows.map((row) => `{${rowMembers(format, row)}}`)
-  return `{"rows":[${rows.join(',')}],"cursor":${jsonText(cursor)},"meta":${jsonText(answer.meta)}}`
+  return `{"rows":[${rows.join(',')}],"cursor":${JSON.stringify(cursor)},"meta":${JSON.stringify(answer.meta)}}`
 }
 
 /** A page as NDJSON: a line for each row, and `{ cursor, meta }` as the last one. */
 export function pageLines(format: RowFormat, answer: PageAnswer, cursor: string | null): string {
   const lines = answer.rows.map((row) => `{${rowMembers(format, row)}}\n`)
-  lines.push(`{"cursor":${jsonText(cursor)},"meta":${jsonText(answer.meta)}}\n`)
+  lines.push(`{"cursor":${JSON.stringify(cursor)},"meta":${JSON.stringify(answer.meta)}}\n`)
   return lines.join('')
 }
 
 /** The body of a count: `{ approximate, meta }`. */
 export function countBody({ approximate, meta }: CountAnswer): string {
-  return `{"approximate":${approximate},"meta":${jsonText(meta)}}`
+  return `{"approximate":${approximate},"meta":${JSON.stringify(meta)}}`
 }
 
 /** Where the next page begins; null: this was the last one. */
