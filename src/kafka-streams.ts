@@ -1,4 +1,5 @@
 import type { Log } from './base/log.ts'
+import { MemoryDisk } from './base/memory-disk.ts'
 import { KafkaClient } from './client/kafka-client.ts'
 import {
   resolveConfig,
@@ -9,73 +10,23 @@ import {
 } from './config.ts'
 import { StreamsError, messageOf } from './errors.ts'
 import { hostKey } from './group/user-data.ts'
-import type { Endpoint } from './group/membership.ts'
 import { StreamsMetrics } from './metrics/streams-metrics.ts'
-import type { TaskId } from './processor/record-metadata.ts'
 import { partitionForKey } from './protocol/murmur2.ts'
 import { localStore } from './query/executor-store.ts'
 import type { QueryTarget } from './query/query-target.ts'
 import type { QueryableStore } from './query/queryable-store.ts'
-import type { RestoreProgress } from './runtime/changelog-reader.ts'
 import { InstanceView } from './runtime/instance-view.ts'
 import { StreamWorker } from './runtime/stream-worker.ts'
+import { StreamsEmitter, type StreamsEvents } from './runtime/streams-events.ts'
+import type { KeyQueryMetadata, LocalTask, StreamsMetadata } from './runtime/streams-metadata.ts'
 import { canTransition, type StreamsState } from './runtime/streams-state.ts'
 import type { AnyStore } from './store/descriptor.ts'
 import { StateDirectory } from './store/state-directory.ts'
 import type { Topology } from './topology/topology.ts'
 
-export type { RestoreProgress } from './runtime/changelog-reader.ts'
-
-/** Listeners of {@link KafkaStreams.on}, by event. */
-export interface StreamsEvents {
-  stateChange: (now: StreamsState, before: StreamsState) => void
-  restore: (progress: RestoreProgress) => void
-  /** The failure that ends the instance; `closed` rejects with it as well. */
-  error: (error: Error) => void
-}
-
-/** What one instance of the application holds. Java's StreamsMetadata. */
-export interface StreamsMetadata {
-  readonly endpoint: Endpoint
-  readonly stores: readonly string[]
-  readonly activeTasks: readonly TaskId[]
-  readonly standbyTasks: readonly TaskId[]
-}
-
-/** Who holds a key. Java's KeyQueryMetadata. */
-export interface KeyQueryMetadata {
-  readonly store: string
-  readonly partition: number
-  /** Undefined while no instance with an endpoint has it: ask again later. */
-  readonly active: Endpoint | undefined
-  readonly standby: readonly Endpoint[]
-}
-
-/** A task of this instance. Java's TaskMetadata. */
-export interface LocalTask {
-  readonly id: TaskId
-  readonly role: 'active'
-  readonly state: 'restoring' | 'running'
-  readonly inputs: readonly { readonly topic: string; readonly partition: number }[]
-  /** Stores that are being restored: how far their changelogs are read, and to where that goes. */
-  readonly restoring: readonly {
-    readonly store: string
-    readonly offset: number
-    /** Undefined: not known yet. */
-    readonly endOffset: number | undefined
-  }[]
-}
-
-/** Calls a listener. What it throws is not for us to catch, nor may it stop what we are doing. */
-function call(listener: () => void): void {
-  try {
-    listener()
-  } catch (error) {
-    queueMicrotask(() => {
-      throw error
-    })
-  }
-}
+export type { RestoreLag, RestoreProgress } from './runtime/changelog-reader.ts'
+export type { StreamsEvents } from './runtime/streams-events.ts'
+export type { KeyQueryMetadata, LocalTask, StreamsMetadata } from './runtime/streams-metadata.ts'
 
 /** A promise with its ends. */
 class Outcome {
@@ -114,11 +65,7 @@ export class KafkaStreams implements AsyncDisposable {
   readonly #ports: Ports
   readonly #log: Log
   readonly #view: InstanceView
-  readonly #listeners: { [E in keyof StreamsEvents]: StreamsEvents[E][] } = {
-    stateChange: [],
-    restore: [],
-    error: [],
-  }
+  readonly #emitter = new StreamsEmitter()
   readonly #running = new Outcome()
   readonly #closed = new Outcome()
   #state: StreamsState = 'created'
@@ -168,15 +115,13 @@ export class KafkaStreams implements AsyncDisposable {
    * uncaught exception of the process, as with Node's own emitters.
    */
   on<E extends keyof StreamsEvents>(event: E, listener: StreamsEvents[E]): this {
-    this.#listeners[event].push(listener)
+    this.#emitter.on(event, listener)
     return this
   }
 
   /** Stops calling this listener. */
   off<E extends keyof StreamsEvents>(event: E, listener: StreamsEvents[E]): this {
-    const listeners: unknown[] = this.#listeners[event]
-    const index = listeners.indexOf(listener)
-    if (index >= 0) listeners.splice(index, 1)
+    this.#emitter.off(event, listener)
     return this
   }
 
@@ -381,7 +326,18 @@ export class KafkaStreams implements AsyncDisposable {
 
   #openDirectory(): StateDirectory {
     const { stateDir, applicationId } = this.#config
-    return StateDirectory.open({ ...this.#ports, stateDir, applicationId, log: this.#log })
+    const hasFiles = this.#topology.subtopologies.some(({ stores }) =>
+      stores.some(({ descriptor }) => descriptor.persistent ?? true),
+    )
+    // Without files there is nothing to lock, and no place in which the process id could be kept.
+    const disk = hasFiles ? this.#ports.disk : new MemoryDisk()
+    return StateDirectory.open({
+      ...this.#ports,
+      disk,
+      stateDir,
+      applicationId,
+      log: this.#log,
+    })
   }
 
   #makeWorker(client: KafkaClient, directory: StateDirectory): StreamWorker {
@@ -402,9 +358,7 @@ export class KafkaStreams implements AsyncDisposable {
         onStatus: (status) => {
           if (this.#setState(status) && status === 'running') this.#running.resolve()
         },
-        onRestore: (progress) => {
-          for (const listener of this.#listeners.restore) call(() => listener(progress))
-        },
+        onRestore: (progress) => this.#emitter.restore(progress),
         onHosts: (hosts) => this.#view.setHosts(hosts),
         onFailure: (error) => this.#fail(error),
       },
@@ -417,7 +371,7 @@ export class KafkaStreams implements AsyncDisposable {
     this.#log.error('the instance stops', { error: error.message })
     this.#setState('pending-error')
     this.#running.reject(error)
-    for (const listener of this.#listeners.error) call(() => listener(error))
+    this.#emitter.error(error)
   }
 
   /** After a failure; `close` sees to the end of the others. */
@@ -444,7 +398,7 @@ export class KafkaStreams implements AsyncDisposable {
     if (!canTransition(before, now)) return false
     this.#state = now
     this.#log.info('the state changed', { now, before })
-    for (const listener of this.#listeners.stateChange) call(() => listener(now, before))
+    this.#emitter.stateChange(now, before)
     return true
   }
 }

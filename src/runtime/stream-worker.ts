@@ -36,7 +36,7 @@ export interface WorkerListener {
   onRestore(progress: RestoreProgress): void
   /** Which instance holds which tasks, after each rebalance. */
   onHosts(hosts: HostMap): void
-  /** It cannot go on, and gives up its tasks. */
+  /** It cannot go on, and gives up its tasks; or it ends, and could not commit what it has done. */
   onFailure(error: Error): void
 }
 
@@ -298,7 +298,7 @@ export class StreamWorker implements MembershipHandlers {
    * A member that was replaced, and records that the brokers did not take in time: both mean that what
    * was done since the last commit does not count. Everything begins again from there.
    */
-  #startAgainOrThrow(error: unknown): void {
+  #startAgainOrThrow(error: unknown): asserts error is StreamsError {
     if (!isStreamsError(error, 'TASK_MIGRATED') && !isPassingDelivery(error)) throw error
     this.#isFenced = true
     this.#membership.taskMigrated(error)
@@ -358,11 +358,18 @@ export class StreamWorker implements MembershipHandlers {
       })
     } catch (error) {
       this.#startAgainOrThrow(error)
+      this.#tellLoss(error)
       return false
     }
   }
 
+  /** Before the end, others begin again where the last commit is. After it, nobody is to think that all was done. */
+  #tellLoss(reason: Error): void {
+    if (this.#isStopping) this.#options.listener.onFailure(reason)
+  }
+
   async #lose(reason: Error): Promise<void> {
+    if (this.#tasks.manager.commitNeeded) this.#tellLoss(reason)
     this.#options.listener.onStatus('rebalancing')
     this.#log.warn('tasks were lost', { reason: reason.message })
     this.#commit.abandon()

@@ -1,0 +1,52 @@
+import type { RestoreProgress } from './changelog-reader.ts'
+import type { StreamsState } from './streams-state.ts'
+
+/** Listeners of an instance, by event. */
+export interface StreamsEvents {
+  stateChange: (now: StreamsState, before: StreamsState) => void
+  restore: (progress: RestoreProgress) => void
+  /** The failure that ends the instance; `closed` rejects with it as well. */
+  error: (error: Error) => void
+}
+
+/** Calls the listeners of an instance, in the turn in which something happens. */
+export class StreamsEmitter {
+  /** Replaced, never changed: a listener may take itself off while all are called. */
+  readonly #listeners: { [E in keyof StreamsEvents]: readonly StreamsEvents[E][] } = {
+    stateChange: [],
+    restore: [],
+    error: [],
+  }
+
+  on<E extends keyof StreamsEvents>(event: E, listener: StreamsEvents[E]): void {
+    this.#listeners[event] = [...this.#listeners[event], listener]
+  }
+
+  off<E extends keyof StreamsEvents>(event: E, listener: StreamsEvents[E]): void {
+    const index = this.#listeners[event].indexOf(listener)
+    if (index >= 0) this.#listeners[event] = this.#listeners[event].toSpliced(index, 1)
+  }
+
+  stateChange(now: StreamsState, before: StreamsState): void {
+    for (const listener of this.#listeners.stateChange) call(() => listener(now, before))
+  }
+
+  restore(progress: RestoreProgress): void {
+    for (const listener of this.#listeners.restore) call(() => listener(progress))
+  }
+
+  error(error: Error): void {
+    for (const listener of this.#listeners.error) call(() => listener(error))
+  }
+}
+
+/** What a listener throws is not for us to catch, nor may it stop what we are doing. */
+function call(listener: () => void): void {
+  try {
+    listener()
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error
+    })
+  }
+}
