@@ -393,6 +393,7 @@ test('a hop gets keys and values as bytes', async () => {
   const hop = { 'millpond-hop': '1' }
   const { body } = await bench.get('/v1/stores/counts/keys/a2Fma2E?keyFormat=base64', hop)
   expect(body).toMatchObject({ key: 'a2Fma2E=', value: 'AAAAAAAAAAA=', timestamp: 1000 })
+  expect((await bench.get('/v1/stores/counts/keys', hop)).body.code).toBe('QUERY_INVALID')
   bench.target.restoring.add(2)
   const page = await bench.get('/v1/stores/counts/keys?keyFormat=base64&partitions=1,2', hop)
   expect(page.body.rows).toHaveLength(3)

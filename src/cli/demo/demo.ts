@@ -8,7 +8,7 @@ import { systemTransport } from '../../base/transport.ts'
 import { Admin } from '../../client/admin.ts'
 import { KafkaClient } from '../../client/kafka-client.ts'
 import { Producer } from '../../client/producer.ts'
-import { isStreamsError } from '../../errors.ts'
+import { StreamsError, isStreamsError } from '../../errors.ts'
 import { applicationId, textLines, wordCounts } from '../word-count.ts'
 import { isAllProcessed } from './count-completion.ts'
 import { DemoCluster } from './demo-cluster.ts'
@@ -110,20 +110,30 @@ class Demo {
 
   async #work(): Promise<void> {
     this.#status.say('Starting a broker and the instances …')
-    const broker = await this.#cluster.startBroker()
+    const broker = await this.#unlessStopped(this.#cluster.startBroker())
     const kafka = connect(broker)
     this.#kafka = kafka
     const { signal } = this.#stop
     await kafka.admin.createTopics([{ topic: textLines.name, partitions }], { signal })
     await kafka.client.topicMetadata([textLines.name], { signal })
     const watching = this.#watch()
-    await this.#cluster.startInstances(broker)
-    if (!signal.aborted) this.#introduce(broker)
+    await this.#unlessStopped(this.#cluster.startInstances(broker))
+    this.#introduce(broker)
     await this.#feed(kafka)
     if (this.#options.once && !signal.aborted) await this.#finish(kafka)
     else await aborted(signal)
     this.#stop.abort()
     await watching
+  }
+
+  /** The outcome, or `ABORTED` when the demo is to stop before there is one. */
+  async #unlessStopped<T>(work: Promise<T>): Promise<T> {
+    work.catch(() => undefined)
+    const stopped = aborted(this.#stop.signal).then((): never => {
+      throw new StreamsError('ABORTED', { what: 'the start of the demo' })
+    })
+    stopped.catch(() => undefined)
+    return await Promise.race([work, stopped])
   }
 
   /** Reads what there is to read; returns at its end, or when the demo is to stop. */

@@ -8,6 +8,9 @@ export interface SignalActions {
   readonly onRestart: () => void
 }
 
+/** Windows has no signals of the user's. */
+const hasUserSignals = process.platform !== 'win32'
+
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** Listens to the signals of this process until it is removed. */
@@ -18,7 +21,7 @@ export class SignalHandlers {
   constructor(actions: SignalActions) {
     this.#actions = actions
     for (const signal of stopSignals) process.on(signal, this.#onStopSignal)
-    process.on('SIGUSR2', this.#onRestartSignal)
+    if (hasUserSignals) process.on('SIGUSR2', this.#onRestartSignal)
   }
 
   remove(): void {

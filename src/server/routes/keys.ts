@@ -125,9 +125,9 @@ function hopPartitions(
   hop: string | string[] | undefined,
   asked: string | undefined,
 ): number[] | undefined {
-  if (hop !== undefined) return asked === undefined ? [] : asked.split(',').map(Number)
-  if (asked === undefined) return undefined
-  throw new StreamsError('QUERY_INVALID', { detail: 'partitions is between instances only' })
+  if (hop === undefined && asked === undefined) return undefined
+  if (hop !== undefined && asked !== undefined) return asked.split(',').map(Number)
+  throw new StreamsError('QUERY_INVALID', { detail: 'partitions is for hops, which need it' })
 }
 
 function pageRequest(
