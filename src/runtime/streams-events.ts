@@ -11,20 +11,19 @@ export interface StreamsEvents {
 
 /** Calls the listeners of an instance, in the turn in which something happens. */
 export class StreamsEmitter {
-  /** Replaced, never changed: a listener may take itself off while all are called. */
-  readonly #listeners: { [E in keyof StreamsEvents]: readonly StreamsEvents[E][] } = {
-    stateChange: [],
-    restore: [],
-    error: [],
+  /** Sets, since a listener may take itself off while all are called. */
+  readonly #listeners: { [E in keyof StreamsEvents]: Set<StreamsEvents[E]> } = {
+    stateChange: new Set(),
+    restore: new Set(),
+    error: new Set(),
   }
 
   on<E extends keyof StreamsEvents>(event: E, listener: StreamsEvents[E]): void {
-    this.#listeners[event] = [...this.#listeners[event], listener]
+    this.#listeners[event].add(listener)
   }
 
   off<E extends keyof StreamsEvents>(event: E, listener: StreamsEvents[E]): void {
-    const index = this.#listeners[event].indexOf(listener)
-    if (index >= 0) this.#listeners[event] = this.#listeners[event].toSpliced(index, 1)
+    this.#listeners[event].delete(listener)
   }
 
   stateChange(now: StreamsState, before: StreamsState): void {
