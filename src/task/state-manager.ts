@@ -139,13 +139,13 @@ export class StateManager {
   /**
    * Empties the caches. A flush forwards to processors below, which may update stores that come
    * earlier: such rows would miss this commit, and a crash would then lose them. So it goes on until
-   * no cache has anything any more; a chain of n stores needs n passes at most, and one to see the end.
+   * all are empty; a chain of n stores needs n passes at most, and one to see the end.
    */
   flush(): void {
-    let hasFlushed = true
-    for (let pass = 0; hasFlushed && pass <= this.#stores.size; pass += 1) {
-      hasFlushed = false
+    for (let pass = 0; pass <= this.#stores.size; pass += 1) {
+      let hasFlushed = false
       for (const store of this.#stores.values()) if (store.flush()) hasFlushed = true
+      if (!hasFlushed) return
     }
   }
 
