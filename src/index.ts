@@ -35,6 +35,7 @@ export { KafkaStreams } from './kafka-streams.ts'
 export type {
   KeyQueryMetadata,
   LocalTask,
+  RestoreLag,
   RestoreProgress,
   StreamsEvents,
   StreamsMetadata,
