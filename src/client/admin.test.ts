@@ -3,6 +3,8 @@ import { failureOf } from '../../test/peers/failure-of.ts'
 import { ScriptedCluster } from '../../test/peers/scripted-cluster.ts'
 import { errorCode } from '../protocol/error-codes.ts'
 import { createTopics } from '../protocol/messages/19-create-topics.ts'
+import { deleteTopics } from '../protocol/messages/20-delete-topics.ts'
+import { metadata } from '../protocol/messages/3-metadata.ts'
 import { describeGroups } from '../protocol/messages/15-describe-groups.ts'
 import { describeConfigs } from '../protocol/messages/32-describe-configs.ts'
 import { Admin } from './admin.ts'
@@ -98,6 +100,45 @@ describe('createTopics', () => {
       code: 'KAFKA_ERROR',
       context: { subject: 'bad', error: 'POLICY_VIOLATION', detail: 'as the script says' },
     })
+    await client.close()
+  })
+})
+
+describe('deleteTopics', () => {
+  test('waits until the brokers have forgotten the topic', async () => {
+    const { cluster, client, admin } = await setUp()
+    cluster.leaders.set('old', [{ node: 2, epoch: 0 }])
+    cluster.node(1).on(deleteTopics, () => {
+      cluster.clock.setTimer(3000, () => cluster.leaders.delete('old'))
+      return { responses: [{ name: 'old', errorCode: 0, errorMessage: null }] }
+    })
+    const deleted = admin.deleteTopics(['old'])
+    await cluster.clock.run(5000)
+    await deleted
+    expect(client.partitionCount('old')).toBeUndefined()
+    await client.close()
+  })
+
+  test('is done when another topic of the same name is there', async () => {
+    const { cluster, client, admin } = await setUp()
+    const ids = {
+      before: 'AAAAAAAAAAAAAAAAAAAAAQ',
+      after: 'AAAAAAAAAAAAAAAAAAAAAg',
+    }
+    let topicId = ids.before
+    for (const node of [1, 2]) {
+      cluster.node(node).on(metadata, () => ({
+        controllerId: 1,
+        brokers: cluster.brokers.map(({ address }, index) => ({ nodeId: index + 1, ...address })),
+        topics: [{ errorCode: 0, name: 'anew', topicId, partitions: [] }],
+      }))
+    }
+    cluster.node(1).on(deleteTopics, () => {
+      topicId = ids.after
+      return { responses: [{ name: 'anew', errorCode: 0, errorMessage: null }] }
+    })
+    await admin.deleteTopics(['anew'])
+    expect((await client.topicMetadata(['anew'])).get('anew')?.topicId).toBe(ids.after)
     await client.close()
   })
 })

@@ -54,7 +54,10 @@ export class Admin {
     return createTopics(this.#client, topics, options)
   }
 
-  /** Deletes topics; those that do not exist are ignored. */
+  /**
+   * Deletes topics and waits until this client does not see them any more; those that do not exist are
+   * ignored.
+   */
   deleteTopics(topics: readonly string[], options?: AdminRequestOptions): Promise<void> {
     return deleteTopics(this.#client, topics, options)
   }

@@ -275,6 +275,25 @@ describe('request', () => {
     })
   })
 
+  test('tells why the tries before failed when the deadline cuts the last one short', async () => {
+    const cluster = await ScriptedCluster.start()
+    let tries = 0
+    cluster.node(1).on(heartbeat, () => {
+      tries += 1
+      return tries === 1 ? { errorCode: errorCode.COORDINATOR_LOAD_IN_PROGRESS } : 'silence'
+    })
+    await using client = cluster.client()
+    const failed = failureOf(
+      client.request(heartbeat, beat, 'any', { deadlineMs: 1000, subject: 'the member' }),
+    )
+    await cluster.clock.run(1000)
+    expect(await failed).toMatchObject({
+      code: 'KAFKA_ERROR',
+      context: { subject: 'the member', error: 'COORDINATOR_LOAD_IN_PROGRESS' },
+    })
+    expect(tries).toBe(2)
+  })
+
   test('with retry none is tried once', async () => {
     const cluster = await ScriptedCluster.start()
     cluster.node(1).on(heartbeat, () => ({ errorCode: errorCode.COORDINATOR_LOAD_IN_PROGRESS }))

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
-import { StreamsError } from '../errors.ts'
+import { StreamsError, isStreamsError } from '../errors.ts'
 import { errorCode, kafkaError } from '../protocol/error-codes.ts'
 import type { Api } from '../protocol/schema.ts'
 import { parseBrokers } from './broker-address.ts'
@@ -161,10 +161,12 @@ export class KafkaClient implements AsyncDisposable {
     for (;;) {
       retry.throwIfEnded()
       let failure: unknown
+      let tryMs = timeoutMs
       try {
         const connection = await retry.within(this.#connectionTo(target, purpose))
+        tryMs = Math.min(timeoutMs, retry.remainingMs)
         const response = await connection.request(api, body, {
-          timeoutMs: Math.min(timeoutMs, retry.remainingMs),
+          timeoutMs: tryMs,
           versionMax,
           bytesHint,
           signal,
@@ -178,7 +180,8 @@ export class KafkaClient implements AsyncDisposable {
         if (!isRepeated || !canPass(error)) throw error
         failure = error
       }
-      await retry.wait(failure)
+      const isCutShort = tryMs < timeoutMs && isStreamsError(failure, 'REQUEST_TIMEOUT')
+      await retry.wait(failure, isCutShort ? 'cut-short' : 'of-its-own')
     }
   }
 

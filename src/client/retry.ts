@@ -35,7 +35,7 @@ export class Retry {
   readonly #options: RetryOptions
   readonly #backoff: Backoff
   readonly #deadline: number
-  /** What the last try ended in. */
+  /** What the last try ended in that had its time. */
   #failure: unknown
 
   constructor(options: RetryOptions) {
@@ -60,12 +60,15 @@ export class Retry {
     if (signal?.aborted) throw this.#ended(signal)
   }
 
-  /** Waits before the next try. Throws the failure when the deadline comes first. */
-  async wait(failure: unknown): Promise<void> {
-    this.#failure = failure
+  /**
+   * Waits before the next try. Throws the failure when the deadline comes first. A try that only the
+   * deadline cut short failed for no reason of its own: then the failure before it is thrown.
+   */
+  async wait(failure: unknown, ending: 'of-its-own' | 'cut-short' = 'of-its-own'): Promise<void> {
+    if (ending === 'of-its-own') this.#failure = failure
     const { clock, signal, life } = this.#options
     const ms = this.#backoff.next()
-    if (ms >= this.remainingMs) throw failure
+    if (ms >= this.remainingMs) throw this.#failure ?? failure
     this.throwIfEnded()
     using either = eitherSignal(life, signal)
     await sleep(clock, ms, either.signal)

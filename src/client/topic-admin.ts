@@ -7,6 +7,7 @@ import { requestOptions, type AdminRequestOptions } from './admin-request.ts'
 import type { KafkaClient } from './kafka-client.ts'
 import { kafkaFailure } from './kafka-failure.ts'
 import type { Retry } from './retry.ts'
+import type { TopicMetadata } from './topic-metadata.ts'
 
 /** From v6 on DeleteTopics has another form that only helps who deletes by topic id. */
 const deleteTopicsVersionMax = 5
@@ -70,12 +71,16 @@ export async function createTopics(
   return outcomes
 }
 
-/** Deletes topics; those that do not exist are ignored. */
+/**
+ * Deletes topics and waits until this client does not see them any more, or sees another topic of the
+ * name; those that do not exist are ignored.
+ */
 export async function deleteTopics(
   client: KafkaClient,
   topics: readonly string[],
   options: AdminRequestOptions = {},
 ): Promise<void> {
+  const before = await client.topicMetadata(topics, { ...options, fresh: true })
   await untilDone(client, deleteTopicsApi.name, topics, options, {
     nameOf: (topic) => topic,
     ask: async (pending, timeoutMs) => {
@@ -93,8 +98,7 @@ export async function deleteTopics(
     },
     accept: ({ code }) => code === errorCode.NONE || code === errorCode.UNKNOWN_TOPIC_OR_PARTITION,
   })
-  // So that the client forgets them too.
-  await client.topicMetadata(topics, { ...options, fresh: true })
+  await untilForgotten(client, before, options)
 }
 
 /** Grows a topic to `partitions` in total, and waits until this client sees them. */
@@ -192,6 +196,33 @@ async function untilSeen(
     if (missing === undefined) return
     const code = errorCode.LEADER_NOT_AVAILABLE
     await retry.wait(kafkaFailure(metadata.name, code, { subject: missing.topic }))
+  }
+}
+
+/** As `untilSeen`, for topics that were deleted. */
+async function untilForgotten(
+  client: KafkaClient,
+  topics: ReadonlyMap<string, TopicMetadata>,
+  options: AdminRequestOptions,
+): Promise<void> {
+  const retry = retryOf(client, metadata.name, options)
+  const names = [...topics.keys()]
+  for (;;) {
+    retry.throwIfEnded()
+    const { signal } = options
+    const timeoutMs = retry.remainingMs
+    const seen = await client.topicMetadata(names, {
+      fresh: true,
+      timeoutMs,
+      ...(signal && { signal }),
+    })
+    const left = names.find((name) => {
+      const known = seen.get(name)
+      return known !== undefined && known.topicId === topics.get(name)?.topicId
+    })
+    if (left === undefined) return
+    const code = errorCode.REQUEST_TIMED_OUT
+    await retry.wait(kafkaFailure(deleteTopicsApi.name, code, { subject: left }))
   }
 }
 
