@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync, existsSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
+import { connect, createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
@@ -145,6 +145,40 @@ async function isCommitted(broker: string): Promise<boolean> {
   const admin = new Admin(client)
   // Awaited here: the client is closed at the end of this function.
   return await isAllProcessed({ client, admin }, 'word-count', 'text-lines', signal)
+}
+
+test('a demo that is killed leaves nothing behind that runs', async ({ signal }) => {
+  const dataDir = join(temporaryDirectory(), 'data')
+  const args = ['--port', '0', '--data-dir', dataDir, '--instances', '1', '--input', '-']
+  await using demo = new MillpondProcess('demo', ...args)
+  const broker = (await demo.said(/broker +127\.0\.0\.1:(\d+)/))[1]
+  const [, port, pid] = await demo.said(/localhost:(\d+) +\(process (\d+)\)/)
+  demo.signal('SIGKILL')
+  await demo.result
+  for (const one of [broker, port]) {
+    await until(async () => !(await isListening(Number(one))), signal)
+  }
+  await until(() => !isRunning(Number(pid)), signal)
+  expect(isRunning(demo.pid)).toBe(false)
+})
+
+function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port }, () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.on('error', () => resolve(false))
+  })
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
 }
 
 test('a missing text, a directory, a port in use and wrong usage end with one line', async () => {
