@@ -1,6 +1,6 @@
 import { spawn, spawnSync, type ChildProcessByStdio } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash, type Hash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
@@ -10,9 +10,6 @@ import type { CaseResult, ConformanceCase } from '../../test/conformance/case.ts
 const root = resolve(fileURLToPath(new URL('../..', import.meta.url)))
 const project = join(root, 'conformance', 'java')
 const cache = join(root, '.cache', 'conformance')
-const library = join(cache, 'lib')
-const stamp = join(cache, 'built')
-
 /** Short runs: a small heap, and no time lost on compiling well what runs once. */
 const jvmOptions = ['-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1']
 
@@ -32,24 +29,49 @@ export function oracleUnavailable(): string | undefined {
   return undefined
 }
 
-/** Compiles conformance/java when it has changed. Throws an Error with Maven's own words. */
-function build(): void {
-  const hash = createHash('sha256').update(readFileSync(join(project, 'pom.xml')))
+/**
+ * Compiles conformance/java unless it is there as it stands; the class path. Directories are named by
+ * what they are made from, so that a run is not disturbed by another one that builds. Throws an Error
+ * with Maven's own words.
+ */
+function build(): string {
+  const pom = join(project, 'pom.xml')
+  const hash = createHash('sha256').update(readFileSync(pom))
+  const library = join(cache, `lib-${shortDigest(hash)}`)
   const sources = readdirSync(join(project, 'src'), { recursive: true, encoding: 'utf8' }).sort()
   for (const path of sources.filter((name) => name.endsWith('.java'))) {
     hash.update(path).update(readFileSync(join(project, 'src', path)))
   }
-  const wanted = hash.digest('hex')
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
-  mkdirSync(cache, { recursive: true })
-  for (const path of [stamp, library, join(cache, 'target')]) {
-    rmSync(path, { recursive: true, force: true })
+  const output = join(cache, `output-${shortDigest(hash)}`)
+  makeDirectory(library, (partial) =>
+    maven(pom, 'dependency:copy-dependencies', `-DoutputDirectory=${partial}`),
+  )
+  makeDirectory(output, (partial) => maven(pom, 'compile', `-Doutput=${partial}`))
+  return `${join(output, 'classes')}:${join(library, '*')}`
+}
+
+function shortDigest(hash: Hash): string {
+  return hash.copy().digest('hex').slice(0, 12)
+}
+
+/** Makes a directory that is there as a whole or not at all. */
+function makeDirectory(path: string, make: (partial: string) => void): void {
+  if (existsSync(path)) return
+  const partial = `${path}.${process.pid}`
+  mkdirSync(partial, { recursive: true })
+  try {
+    make(partial)
+    if (!existsSync(path)) renameSync(partial, path)
+  } finally {
+    rmSync(partial, { recursive: true, force: true })
   }
-  const goals = ['compile', 'dependency:copy-dependencies', `-DoutputDirectory=${library}`]
-  const maven = ['-q', '-B', '-f', join(project, 'pom.xml'), ...goals]
-  const { status, stdout } = spawnSync('mvn', maven, { encoding: 'utf8' })
+}
+
+function maven(pom: string, ...goal: readonly string[]): void {
+  const { status, stdout } = spawnSync('mvn', ['-q', '-B', '-f', pom, ...goal], {
+    encoding: 'utf8',
+  })
   if (status !== 0) throw new Error(`Maven could not build conformance/java:\n${stdout.trim()}`)
-  writeFileSync(stamp, wanted)
 }
 
 /** Kafka Streams in a process of its own that runs one case after the other. */
@@ -75,9 +97,7 @@ export class JavaOracle implements AsyncDisposable {
   }
 
   static start(): JavaOracle {
-    build()
-    const classPath = `${join(cache, 'target', 'classes')}:${join(library, '*')}`
-    const command = [...jvmOptions, '-cp', classPath, 'millpond.conformance.Main']
+    const command = [...jvmOptions, '-cp', build(), 'millpond.conformance.Main']
     return new JavaOracle(spawn('java', command, { stdio: ['pipe', 'pipe', 'inherit'] }))
   }
 

@@ -103,7 +103,7 @@ function reachable({ script }: ConformanceCase, steps: readonly Step[]): Conform
 
 function* simplerSteps(step: Step): Generator<Step> {
   // Nodes of the Processor API are known by their names.
-  if (step.name !== undefined && step.from !== undefined && step.id !== undefined) {
+  if (step.name !== undefined && step.id !== undefined) {
     yield without(step, 'name')
   }
   if (step.store === undefined) return

@@ -16,8 +16,9 @@ export function text(value: unknown): string {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('hex')
   if (Array.isArray(value)) return `[${value.map(text).join(',')}]`
   if (value === undefined) return 'null'
+  const plain = value as string | number | boolean | null
   // Adding zero takes the sign from minus zero.
-  return typeof value === 'number' ? String(value + 0) : `${value as string}`
+  return String(typeof plain === 'number' ? plain + 0 : plain)
 }
 
 /** A number as it is, text that is a whole number as one, all else null. */

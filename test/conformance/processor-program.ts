@@ -53,6 +53,8 @@ function supplier({ with: spec, stores = [] }: Step): NodeSupplier {
   switch (name) {
     case 'pass':
       return (context) => ({ process: (key, value) => context.forward(key, value) })
+    case 'put':
+      return (context) => put(context, stores)
     case 'remember':
       return (context) => remember(context, stores)
     case 'index-words':
@@ -64,10 +66,24 @@ function supplier({ with: spec, stores = [] }: Step): NodeSupplier {
   }
 }
 
-/** Keeps the last value of each key in all its stores, and forwards what the stores had before. */
+/** Puts each record into its stores, without looking at it. */
+function put(context: NodeContext, names: readonly string[]): NodeProcessor {
+  return {
+    process(key, value) {
+      for (const name of names)
+        (context.store(name) as KeyValueStore<unknown, unknown>).put(key, value)
+    },
+  }
+}
+
+/**
+ * Keeps the last value of each key in all its stores, and forwards what the stores had before. Records
+ * without a key are not forwarded.
+ */
 function remember(context: NodeContext, names: readonly string[]): NodeProcessor {
   return {
     process(key, value) {
+      if (key === null) return
       for (const name of names) {
         const store = context.store(name) as KeyValueStore<unknown, unknown>
         const before = store.get(key)

@@ -100,6 +100,15 @@ final class Library {
     };
   }
 
+  /** Throws unless there is a function or fold of that name. */
+  static void check(String spec) {
+    try {
+      function(spec);
+    } catch (InvalidCase noFunction) {
+      fold(spec);
+    }
+  }
+
   static String name(String spec) {
     int colon = spec.indexOf(':');
     return colon < 0 ? spec : spec.substring(0, colon);

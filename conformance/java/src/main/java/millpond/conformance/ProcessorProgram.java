@@ -2,8 +2,6 @@ package millpond.conformance;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
 import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.processor.PunctuationType;
@@ -33,12 +31,17 @@ final class ProcessorProgram {
       String name = Program.name(step);
       String op = step.path("op").asText();
       switch (op) {
-        case "source" -> topology.addSource(name, Formats.serde(step, "key").deserializer(),
-            Formats.serde(step, "value").deserializer(), Program.topics(step).toArray(new String[0]));
+        case "source" -> topology.addSource(name,
+            Formats.serde(step, "key").deserializer(),
+            Formats.serde(step, "value").deserializer(),
+            Program.topics(step).toArray(new String[0]));
         case "processor" -> topology.addProcessor(name, () -> processor(step), names(step, "from"));
         case "store" -> topology.addStateStore(store(step), names(step, "processors"));
-        case "sink" -> topology.addSink(name, Program.topics(step).get(0), Formats.serde(step, "key").serializer(),
-            Formats.serde(step, "value").serializer(), names(step, "from"));
+        case "sink" -> topology.addSink(name,
+            Program.topics(step).get(0),
+            Formats.serde(step, "key").serializer(),
+            Formats.serde(step, "value").serializer(),
+            names(step, "from"));
         default -> throw new InvalidCase(op + " does not go with source, processor, store and sink");
       }
     }
@@ -46,11 +49,7 @@ final class ProcessorProgram {
   }
 
   private static String[] names(JsonNode step, String field) {
-    List<String> names = new ArrayList<>();
-    JsonNode given = step.path(field);
-    if (given.isTextual()) names.add(given.asText());
-    else given.forEach(name -> names.add(name.asText()));
-    return names.toArray(new String[0]);
+    return Program.texts(step.path(field)).toArray(new String[0]);
   }
 
   private static StoreBuilder<?> store(JsonNode step) {
@@ -61,7 +60,7 @@ final class ProcessorProgram {
         : Stores.keyValueStoreBuilder(plain(step), key, value);
     if (step.path("caching").asBoolean(false)) store.withCachingEnabled();
     JsonNode changelog = step.path("changelog");
-    if (changelog.isObject()) store.withLoggingEnabled(Program.texts(changelog));
+    if (changelog.isObject()) store.withLoggingEnabled(Program.configs(changelog));
     else if (!changelog.asBoolean(true)) store.withLoggingDisabled();
     return store;
   }
@@ -90,6 +89,7 @@ final class ProcessorProgram {
           context.forward(record);
         }
       };
+      case "put" -> new Put(names(step, "stores"));
       case "remember" -> new Remember(names(step, "stores"));
       case "index-words" -> new IndexWords(names(step, "stores"));
       case "punctuate" -> new Punctuate(Library.argument(spec).split(","));
@@ -105,7 +105,26 @@ final class ProcessorProgram {
     }
   }
 
-  /** Keeps the last value of each key in all its stores, and forwards what the stores had before. */
+  /** Puts each record into its stores, without looking at it. */
+  private static final class Put extends Base {
+    private final String[] stores;
+
+    Put(String[] stores) {
+      this.stores = stores;
+    }
+
+    @Override public void process(Record<Object, Object> record) {
+      for (String name : stores) {
+        KeyValueStore<Object, Object> store = context.getStateStore(name);
+        store.put(record.key(), record.value());
+      }
+    }
+  }
+
+  /**
+   * Keeps the last value of each key in all its stores, and forwards what the stores had before. Records
+   * without a key are not forwarded.
+   */
   private static final class Remember extends Base {
     private final String[] stores;
 
@@ -114,6 +133,7 @@ final class ProcessorProgram {
     }
 
     @Override public void process(Record<Object, Object> record) {
+      if (record.key() == null) return;
       for (String name : stores) {
         KeyValueStore<Object, Object> store = context.getStateStore(name);
         Object before = store.get(record.key());
@@ -153,10 +173,13 @@ final class ProcessorProgram {
 
     private static void indexTimestamped(
         TimestampedKeyValueStore<Object, Object> rows, Object word, Record<Object, Object> record) {
-      ValueAndTimestamp<Object> before = rows.get(word);
-      if (word.equals("drop")) rows.put("be", null);
-      else rows.put(word, ValueAndTimestamp.make(
-          Library.text(ValueAndTimestamp.getValueOrNull(before)) + Library.text(record.key()), record.timestamp()));
+      if (word.equals("drop")) {
+        rows.put("be", null);
+        return;
+      }
+      Object before = ValueAndTimestamp.getValueOrNull(rows.get(word));
+      String now = Library.text(before) + Library.text(record.key());
+      rows.put(word, ValueAndTimestamp.make(now, record.timestamp()));
     }
   }
 
@@ -179,7 +202,8 @@ final class ProcessorProgram {
     }
 
     private void tell(String kind, long time) {
-      context.forward(new Record<>(kind, "at " + time + " stream time " + context.currentStreamTimeMs(), time));
+      String text = "at " + time + " stream time " + context.currentStreamTimeMs();
+      context.forward(new Record<>(kind, text, time));
     }
 
     @Override public void process(Record<Object, Object> record) {

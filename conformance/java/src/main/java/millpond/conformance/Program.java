@@ -42,6 +42,8 @@ final class Program {
 
   Topology build(JsonNode topology, Properties config) {
     for (JsonNode step : topology) {
+      // Functions are looked up for each record: too late to say that there is none of that name.
+      for (String spec : specs(step)) Library.check(spec);
       previous = add(step);
       if (step.has("id")) steps.put(step.get("id").asText(), previous);
     }
@@ -74,7 +76,8 @@ final class Program {
       case "flatMapValues": return stream.flatMapValues((k, v) -> with(step).list(v, k), named);
       case "selectKey": return stream.selectKey((k, v) -> with(step).apply(v, k), named);
       case "map":
-        return stream.map((k, v) -> KeyValue.pair(with(step, 0).apply(v, k), with(step, 1).apply(v, k)), named);
+        return stream.map(
+            (k, v) -> KeyValue.pair(with(step, 0).apply(v, k), with(step, 1).apply(v, k)), named);
       case "flatMap":
         return stream.flatMap((k, v) -> {
           List<KeyValue<Object, Object>> pairs = new ArrayList<>();
@@ -94,9 +97,9 @@ final class Program {
         return isBare ? stream.groupByKey() : stream.groupByKey(grouped(step));
       case "toTable":
         if (step.has("store")) return stream.toTable(named, store(step));
-        return step.has("key") || step.has("value")
-            ? stream.toTable(named, Materialized.with(Formats.serde(step.get("key")), Formats.serde(step.get("value"))))
-            : stream.toTable(named);
+        if (!step.has("key") && !step.has("value")) return stream.toTable(named);
+        return stream.toTable(named,
+            Materialized.with(Formats.serde(step.get("key")), Formats.serde(step.get("value"))));
       case "to":
         stream.to(topics(step).get(0),
             Produced.with(Formats.serde(step, "key"), Formats.serde(step, "value")).withName(name(step)));
@@ -134,9 +137,7 @@ final class Program {
         ? store(step)
         : Materialized.with(null, Formats.serde(step.get("value")));
     return switch (op) {
-      case "count" -> step.has("store")
-          ? grouped.count(named, (Materialized<Object, Long, KeyValueStore<Bytes, byte[]>>) (Materialized<?, ?, ?>) store)
-          : grouped.count(named);
+      case "count" -> step.has("store") ? grouped.count(named, store(step)) : grouped.count(named);
       case "reduce" -> {
         Library.Fold reducer = Library.fold(spec(step, 0));
         yield grouped.reduce((a, v) -> reducer.apply(a, v, null), named, store);
@@ -184,8 +185,13 @@ final class Program {
   }
 
   private static String spec(JsonNode step, int index) {
-    JsonNode with = step.path("with");
-    return (with.isArray() ? with.path(index) : with).asText();
+    List<String> specs = specs(step);
+    if (index < specs.size()) return specs.get(index);
+    throw new InvalidCase(step.path("op").asText() + " needs another function: " + step);
+  }
+
+  private static List<String> specs(JsonNode step) {
+    return texts(step.path("with"));
   }
 
   static String name(JsonNode step) {
@@ -198,11 +204,15 @@ final class Program {
   }
 
   static List<String> topics(JsonNode step) {
-    JsonNode topic = step.path("topic");
-    if (!topic.isArray()) return List.of(topic.asText());
-    List<String> topics = new ArrayList<>();
-    topic.forEach(each -> topics.add(each.asText()));
-    return topics;
+    return texts(step.path("topic"));
+  }
+
+  /** One text or a list of them; none when it is missing. */
+  static List<String> texts(JsonNode given) {
+    if (given.isTextual()) return List.of(given.asText());
+    List<String> texts = new ArrayList<>();
+    given.forEach(each -> texts.add(each.asText()));
+    return texts;
   }
 
   private static Grouped<Object, Object> grouped(JsonNode step) {
@@ -229,21 +239,24 @@ final class Program {
   private static <V> Materialized<Object, V, KeyValueStore<Bytes, byte[]>> store(JsonNode step) {
     JsonNode store = step.get("store");
     if (store.isTextual()) return Materialized.as(store.asText());
-    Materialized<Object, V, KeyValueStore<Bytes, byte[]>> materialized = Materialized.as(store.path("name").asText());
+    Materialized<Object, V, KeyValueStore<Bytes, byte[]>> materialized =
+        Materialized.as(store.path("name").asText());
     @SuppressWarnings("unchecked")
     var value = (org.apache.kafka.common.serialization.Serde<V>) Formats.serde(store, "value");
     materialized.withKeySerde(Formats.serde(store, "key")).withValueSerde(value);
     if (!store.path("caching").asBoolean(true)) materialized.withCachingDisabled();
-    if (!store.path("persistent").asBoolean(true)) materialized.withStoreType(BuiltInDslStoreSuppliers.IN_MEMORY);
+    if (!store.path("persistent").asBoolean(true)) {
+      materialized.withStoreType(BuiltInDslStoreSuppliers.IN_MEMORY);
+    }
     JsonNode changelog = store.path("changelog");
-    if (changelog.isObject()) materialized.withLoggingEnabled(texts(changelog));
+    if (changelog.isObject()) materialized.withLoggingEnabled(configs(changelog));
     else if (!changelog.asBoolean(true)) materialized.withLoggingDisabled();
     return materialized;
   }
 
-  static Map<String, String> texts(JsonNode object) {
-    Map<String, String> texts = new HashMap<>();
-    object.fields().forEachRemaining(field -> texts.put(field.getKey(), field.getValue().asText()));
-    return texts;
+  static Map<String, String> configs(JsonNode object) {
+    Map<String, String> configs = new HashMap<>();
+    object.fields().forEachRemaining(field -> configs.put(field.getKey(), field.getValue().asText()));
+    return configs;
   }
 }

@@ -101,7 +101,9 @@ final class Run {
       config.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
     }
     if (options.path("onDeserializationError").asText().equals("continue")) {
-      config.put(StreamsConfig.DESERIALIZATION_EXCEPTION_HANDLER_CLASS_CONFIG, LogAndContinueExceptionHandler.class);
+      config.put(
+          StreamsConfig.DESERIALIZATION_EXCEPTION_HANDLER_CLASS_CONFIG,
+          LogAndContinueExceptionHandler.class);
     }
     return config;
   }
@@ -141,7 +143,8 @@ final class Run {
     byte[] value = Formats.bytes(record.get("value"), topic, Formats.name(source, "value"));
     RecordHeaders headers = new RecordHeaders();
     for (JsonNode header : record.path("headers")) {
-      headers.add(header.get(0).asText(), header.get(1).isNull() ? null : Formats.utf8(header.get(1).asText()));
+      JsonNode text = header.get(1);
+      headers.add(header.get(0).asText(), text.isNull() ? null : Formats.utf8(text.asText()));
     }
     driver.createInputTopic(topic, new ByteArraySerializer(), new ByteArraySerializer())
         .pipeInput(new TestRecord<>(key, value, headers, record.path("timestamp").asLong()));
@@ -202,8 +205,9 @@ final class Run {
     });
     ObjectNode written = result.putObject("internalTopics");
     topics.forEach((name, topic) -> {
+      var properties = topic.properties(new HashMap<>(), CHANGELOG_ADDITIONAL_RETENTION_MS);
       ObjectNode configs = written.putObject(name);
-      new TreeMap<>(topic.properties(new HashMap<>(), CHANGELOG_ADDITIONAL_RETENTION_MS)).forEach(configs::put);
+      new TreeMap<>(properties).forEach(configs::put);
     });
   }
 
@@ -232,7 +236,9 @@ final class Run {
       row.add(Formats.hex(value));
       return;
     }
-    row.add(Formats.hex(Arrays.copyOfRange(value, Long.BYTES, value.length))).add(ByteBuffer.wrap(value).getLong());
+    // The timestamp stands before the value.
+    row.add(Formats.hex(Arrays.copyOfRange(value, Long.BYTES, value.length)));
+    row.add(ByteBuffer.wrap(value).getLong());
   }
 
   private static long dropped(TopologyTestDriver driver) {
