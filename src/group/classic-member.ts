@@ -72,6 +72,8 @@ export class ClassicMember implements GroupMembership {
   #nonce: number
   #joined: JoinGroupResult | undefined
   #assignment: AssignmentData | undefined
+  /** Partitions of the topics when this member gave out tasks; undefined: another one leads. */
+  #ledPartitions: Map<string, number | undefined> | undefined
   /** Noted from outside the loop; the loop acts on them. */
   #rejoinReason: string | undefined
   #lostReason: Error | undefined
@@ -177,6 +179,7 @@ export class ClassicMember implements GroupMembership {
     this.#joined = undefined
     const leads = joined.leader === joined.memberId && !joined.skipAssignment
     const assignments = leads ? await this.#lead(joined) : new Map<string, Uint8Array>()
+    this.#ledPartitions = leads ? this.#partitionsNow() : undefined
     if ('refused' in assignments) return this.#refused(assignments)
     const result = await this.#session.sync(assignments, this.#hurry.signal)
     if ('refused' in result) return this.#refused(result)
@@ -205,6 +208,23 @@ export class ClassicMember implements GroupMembership {
       if (!(error instanceof StreamsError) || this.#hurry.signal.aborted) throw error
       // Joining again later also calls the others back from their wait for this assignment.
       return canPass(error) ? { refused: 'later', error } : leader.refuse(joined.members, error)
+    }
+  }
+
+  #partitionsNow(): Map<string, number | undefined> {
+    const { client, topics } = this.#options
+    return new Map(topics.map((topic) => [topic, client.partitionCount(topic)]))
+  }
+
+  /** Partitions that were added have no task yet: whoever leads calls for a round that gives them out. */
+  #checkPartitions(): void {
+    for (const [topic, count] of this.#ledPartitions ?? []) {
+      const now = this.#options.client.partitionCount(topic)
+      // Internal topics may have been made a moment ago; how many partitions they have is ours to say.
+      if (count === undefined || now === undefined || now === count) continue
+      this.#ledPartitions = undefined
+      this.#rejoinReason ??= `the topic ${topic} has ${now} partitions now`
+      return this.#wake()
     }
   }
 
@@ -313,6 +333,7 @@ export class ClassicMember implements GroupMembership {
       try {
         const refusal = await this.#session.heartbeat(signal)
         if (refusal !== undefined) this.#heard(refusal)
+        this.#checkPartitions()
       } catch (error) {
         if (signal.aborted) return
         this.#fatalError = error instanceof Error ? error : new Error(messageOf(error))
