@@ -1,4 +1,8 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { systemDisk } from '../base/disk.ts'
 import { ManualClock } from '../base/manual-clock.ts'
 import { MemoryDisk } from '../base/memory-disk.ts'
 import { seededRandom } from '../base/random.ts'
@@ -59,6 +63,54 @@ test('tasks are what has a directory of the form of a task id', () => {
   directory.removeAll()
   expect(directory.tasks()).toEqual([])
   expect(disk.list('/state/app')).toEqual(expect.arrayContaining(['1_', '_1', 'global']))
+})
+
+test('state that is not used for ten minutes is deleted, and what is used is not', () => {
+  const disk = new MemoryDisk()
+  disk.makeDirectory('/state/app/0_0')
+  const clock = new ManualClock()
+  const directory = StateDirectory.open({ ...options(disk), clock })
+  clock.advance(300_000)
+  disk.makeDirectory('/state/app/0_1')
+  clock.advance(300_000)
+  expect(directory.tasks()).toEqual(['0_1'])
+  clock.advance(300_000)
+  expect(directory.tasks()).toEqual(['0_1'])
+  clock.advance(60_000)
+  expect(directory.tasks()).toEqual([])
+  directory.close()
+  expect(clock.timerCount).toBe(0)
+})
+
+test('the state of a task is kept while it is here, and for ten minutes when it goes', () => {
+  const stateDir = mkdtempSync(join(tmpdir(), 'millpond-state-'))
+  const clock = new ManualClock()
+  const directory = StateDirectory.open({
+    ...options(new MemoryDisk()),
+    disk: systemDisk,
+    clock,
+    stateDir,
+  })
+  try {
+    const engines = directory.engines('0_0')
+    engines.engine(true)
+    clock.advance(3_600_000)
+    expect(directory.tasks()).toEqual(['0_0'])
+    engines.close()
+    clock.advance(599_000)
+    const again = directory.engines('0_0')
+    again.engine(true)
+    engines.close()
+    clock.advance(3_600_000)
+    expect(directory.tasks()).toEqual(['0_0'])
+    again.close()
+    again.close()
+    clock.advance(660_000)
+    expect(directory.tasks()).toEqual([])
+  } finally {
+    directory.close()
+    rmSync(stateDir, { recursive: true, force: true })
+  }
 })
 
 test('stores in memory leave no trace on the disk', () => {

@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import type { Clock, Timer } from '../base/clock.ts'
 import type { Disk, DiskLock } from '../base/disk.ts'
 import { silentLog, type Log } from '../base/log.ts'
 import { randomUuid, type Random } from '../base/random.ts'
@@ -15,6 +15,11 @@ const lockName = '.lock'
 const processFileName = 'kafka-streams-process-metadata'
 const taskPattern = /^\d+_\d+$/
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** Java: state.cleanup.delay.ms. */
+const idleMsMax = 600_000
+/** Between two looks for state that nobody needs. */
+const cleaningIntervalMs = 60_000
 
 export interface StateDirectoryOptions {
   readonly disk: Disk
@@ -42,22 +47,36 @@ export interface DirectoryEngines {
  *
  * Nothing is made until it is opened, and task directories only for stores that are persistent. How
  * far a store has come is in its engine, with the rows and in one transaction: there is no checkpoint.
+ *
+ * The state of a task that has not been here for ten minutes is deleted. It would fill the disk, and it
+ * must not grow old: changelogs forget after a day that a row was deleted, which would then be back.
  */
 export class StateDirectory {
   /** Identity of the process for the group: lasts as long as the directory. */
   readonly processId: string
   readonly #disk: Disk
+  readonly #clock: Clock
+  readonly #log: Log
   readonly #root: string
   readonly #lock: DiskLock
   readonly #persistentEngine: KvEngineFactory
+  /** Tasks whose engines are open. */
+  readonly #held = new Set<string>()
+  /** Since when the state of a task is not used, on the monotonic clock. */
+  readonly #idleSince = new Map<string, number>()
+  #cleaning: Timer
 
   private constructor(options: StateDirectoryOptions, root: string, lock: DiskLock) {
     const { disk, clock, random, log = silentLog } = options
     this.#disk = disk
+    this.#clock = clock
+    this.#log = log
     this.#root = root
     this.#lock = lock
     this.#persistentEngine = lmdbEngine({ disk, clock, log })
     this.processId = readProcessId(disk, random, `${root}/${processFileName}`)
+    this.#noteIdle()
+    this.#cleaning = this.#cleanLater()
   }
 
   /**
@@ -87,15 +106,21 @@ export class StateDirectory {
   engines(task: TaskDirectoryName): DirectoryEngines {
     let memory: KvEngine | undefined
     let persistent: KvEngine | undefined
+    let isHolding = false
     return {
       engine: (isPersistent) => {
         if (!isPersistent) return (memory ??= memoryEngine(''))
+        isHolding = true
+        this.#hold(task)
         return (persistent ??= this.#persistentEngine(this.#taskDirectory(task)))
       },
       close: () => {
         try {
           memory?.close()
         } finally {
+          // Another one may hold the task when this is called again.
+          if (isHolding) this.#release(task)
+          isHolding = false
           persistent?.close()
         }
       },
@@ -121,7 +146,48 @@ export class StateDirectory {
 
   /** Gives the lock back. Close the engines first. Idempotent. */
   close(): void {
+    this.#cleaning.cancel()
     this.#lock.release()
+  }
+
+  #hold(task: TaskDirectoryName): void {
+    this.#held.add(task)
+    this.#idleSince.delete(task)
+  }
+
+  #release(task: TaskDirectoryName): void {
+    if (this.#held.delete(task)) this.#idleSince.set(task, this.#clock.monotonic())
+  }
+
+  #cleanLater(): Timer {
+    return this.#clock.setTimer(cleaningIntervalMs, () => {
+      try {
+        this.#clean()
+      } catch (error) {
+        this.#log.warn('state that is not used could not be deleted', { error: messageOf(error) })
+      }
+      this.#cleaning = this.#cleanLater()
+    })
+  }
+
+  #clean(): void {
+    this.#noteIdle()
+    const now = this.#clock.monotonic()
+    for (const task of this.tasks()) {
+      const since = this.#idleSince.get(task)
+      if (since === undefined || now - since < idleMsMax) continue
+      this.removeTask(task)
+      this.#idleSince.delete(task)
+      this.#log.info('state that was not used any more was deleted', { task })
+    }
+  }
+
+  /** What an earlier run left is idle from now on. */
+  #noteIdle(): void {
+    const now = this.#clock.monotonic()
+    for (const task of this.tasks()) {
+      if (!this.#held.has(task) && !this.#idleSince.has(task)) this.#idleSince.set(task, now)
+    }
   }
 
   #taskDirectory(task: TaskDirectoryName): string {
