@@ -48,7 +48,7 @@ function demoCommand(program: Command): void {
     .summary('count words on two instances, with nothing but Node')
     .description(
       'Starts a broker, reads texts line by line, and counts their words on several instances, ' +
-        'each a process with an HTTP port. Words are what neither letters nor digits separate. ' +
+        'each a process with an HTTP port. A word is a run of letters and digits, in lower case. ' +
         'An instance that has died is started again by SIGUSR2 to the demo.',
     )
     .option(
@@ -58,15 +58,20 @@ function demoCommand(program: Command): void {
     )
     .option('--instances <count>', 'how many instances', parseInstances, 2)
     .option('--port <port>', 'HTTP port of the first instance; 0: any free ports', parsePort, 7070)
-    .option('--rate <lines>', 'lines a second (default: as fast as it goes)', parseRate)
+    .option(
+      '--rate <lines>',
+      'lines a second (default: as fast as it goes; the documentation: 5)',
+      parseRate,
+    )
     .option(
       '--data-dir <directory>',
       'where to keep everything, to go on from there (default: temporary)',
     )
-    .option('--once', 'end when all is counted, and print the ten most frequent words', false)
-    .action(async (options: Partial<DemoOptions> & Omit<DemoOptions, 'input'>) => {
+    .option('--once', 'end when all is counted, and print the ten most frequent words')
+    .action(async (options: Partial<DemoOptions> & Omit<DemoOptions, 'input' | 'once'>) => {
       const { runDemo } = await import('./demo/demo.ts')
-      process.exitCode = await runDemo({ ...options, input: options.input ?? [] })
+      const { input = [], once = false } = options
+      process.exitCode = await runDemo({ ...options, input, once })
     })
 }
 

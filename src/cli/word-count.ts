@@ -13,8 +13,8 @@ export const wordCounts = keyValueStore('word-counts', { key: serdes.string, val
 const wordCharactersMax = 1000
 
 /**
- * Lines → words → how often each was seen. Words are what neither letters nor digits separate,
- * in lower case. Change it and start the demo again, with a fresh data directory.
+ * Lines → words → how often each was seen. A word is a run of letters and digits, in lower case.
+ * Change it and start the demo again, with a fresh data directory.
  */
 export function wordCount(): Topology {
   const builder = new StreamsBuilder()

@@ -18,7 +18,8 @@ export interface DemoOptions {
 /** Instances of one demo: each is a process. */
 export const instancesMax = 16
 
-const portMax = 65_535
+/** The last port of a machine. */
+export const portMax = 65_535
 
 /** A port as an option; 0 is any free one. */
 export function parsePort(text: string): number {

@@ -196,7 +196,8 @@ class Demo {
 
   #introduce(broker: string): void {
     const { input, dataDir } = this.#options
-    const texts = input.length === 0 ? "the project's documentation" : input.join(', ')
+    const names = input.map((path) => (path === '-' ? 'standard input' : path))
+    const texts = names.length === 0 ? "the project's documentation" : names.join(', ')
     const place = dataDir === undefined ? 'a temporary directory' : this.#dataDir
     this.#status.say(`Counting the words of ${texts}`)
     this.#status.say(`  broker      ${broker}, data in ${place}`)

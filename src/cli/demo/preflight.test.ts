@@ -39,6 +39,12 @@ test('a data directory that cannot be made is named', async () => {
   )
 })
 
+test('more instances than ports are named', async () => {
+  await expect(check({ port: 65_535, instances: 2 })).rejects.toThrow(
+    'The ports of the instances, 65535 to 65536, must be at most 65535. Give a lower --port.',
+  )
+})
+
 test('a port in use is named before anything is written', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

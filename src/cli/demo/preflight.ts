@@ -2,7 +2,7 @@ import { accessSync, constants, mkdirSync, rmSync, statSync, writeFileSync } fro
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { StreamsError, messageOf } from '../../errors.ts'
-import type { DemoOptions } from './demo-options.ts'
+import { portMax, type DemoOptions } from './demo-options.ts'
 
 /** What keeps the demo from starting, in one line for the user. */
 export class PreflightError extends Error {}
@@ -32,6 +32,12 @@ function checkInput(path: string): void {
 
 async function checkPorts({ port, instances }: DemoOptions): Promise<void> {
   if (port === 0) return
+  const last = port + instances - 1
+  if (last > portMax) {
+    throw new PreflightError(
+      `The ports of the instances, ${port} to ${last}, must be at most ${portMax}. Give a lower --port.`,
+    )
+  }
   for (let index = 0; index < instances; index += 1) await checkPort(port + index)
 }
 
