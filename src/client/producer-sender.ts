@@ -292,6 +292,10 @@ export class ProducerSender {
     this.#options.onFailed(partition, new StreamsError('DELIVERY_FAILED', context, { cause }))
   }
 
+  #failPending(cause: unknown): void {
+    for (const partition of this.#pending) this.#fail(partition, messageOf(cause), cause)
+  }
+
   #initialize(): void {
     if (this.#isInitializing) return
     this.#isInitializing = true
@@ -299,7 +303,7 @@ export class ProducerSender {
       this.#askForProducerId()
         .catch((error: unknown) => {
           if (this.#life.signal.aborted) return
-          for (const partition of this.#pending) this.#fail(partition, messageOf(error), error)
+          this.#failPending(error)
         })
         .finally(() => {
           this.#isInitializing = false
@@ -332,7 +336,10 @@ export class ProducerSender {
         .retry('Metadata', { signal: this.#life.signal })
         .within(this.#client.refreshMetadata(topics))
         .catch((error: unknown) => {
-          if (this.#life.signal.aborted || !canPass(error)) return
+          if (this.#life.signal.aborted) return
+          // Nobody will ever tell the leaders again.
+          if (isStreamsError(error, 'CLIENT_CLOSED')) this.#failPending(error)
+          if (!canPass(error)) return
           this.#client.log.warn('The leaders of partitions could not be found', {
             reason: messageOf(error),
           })

@@ -173,6 +173,23 @@ describe('failures', () => {
     await end()
   })
 
+  test('a client that is closed fails what waits for a leader, at once', async () => {
+    const { clock, cluster, client, producer, send, end } = await startProducing()
+    send('first')
+    await settled(clock, producer.flush())
+    cluster.moveLeader('t', 0, -1)
+    await client.refreshMetadata(['t'])
+    send('a')
+    const flush = producer.flush()
+    await clock.run(500)
+    await client.close()
+    await expect(settled(clock, flush, 5000)).rejects.toMatchObject({
+      code: 'DELIVERY_FAILED',
+      cause: { code: 'CLIENT_CLOSED' },
+    })
+    await end()
+  })
+
   test('a record that was never sent in time has failed by time, and by nothing else', async () => {
     // As after a process that stood still: the batch is finished only when its time is over.
     const { clock, logs, producer, send, end } = await startProducing({
