@@ -186,6 +186,33 @@ test('what answers without a problem document is no instance', async () => {
   await expect(pair.get('be')).rejects.toMatchObject({ code: 'PEER_UNREACHABLE' })
 })
 
+test.each([
+  'null',
+  '[]',
+  '{}',
+  '"text"',
+  '7',
+  '{"key":7,"meta":{}}',
+  '{"rows":[null],"meta":{}}',
+  'no',
+])('what answers with %s is no instance either', async (body) => {
+  const pair = await Pair.open()
+  const { server } = pair.apps[1] as TypedApp
+  server.removeAllListeners('request')
+  server.on('request', (_request, response) => {
+    response.setHeader('content-type', 'application/json')
+    response.end(body)
+  })
+  const router = pair.routers[0] as QueryRouter
+  const store = 'totals'
+  const unreachable = { code: 'PEER_UNREACHABLE', http: 503 }
+  await expect(pair.get('be')).rejects.toMatchObject(unreachable)
+  await expect(router.page({ kind: 'page', store, bounds: {}, limit: 9 })).rejects.toMatchObject(
+    unreachable,
+  )
+  await expect(router.count({ kind: 'count', store })).rejects.toMatchObject(unreachable)
+})
+
 test('a peer on another machine is not asked while nobody proves who they are', async () => {
   const pair = await Pair.open()
   pair.targets[0]?.owners.set(2, { host: '192.0.2.1', port: 7070 })

@@ -3,6 +3,8 @@
  * forwarded already, so that it is answered or refused where it arrives. Keys, bounds and values
  * travel as bytes in base64; the instance that was asked first gives them their form.
  */
+import { Type, type Static } from 'typebox'
+import { Compile } from 'typebox/compile'
 import { StreamsError, errorCodes, type ErrorCode } from '../errors.ts'
 import type { Endpoint } from '../group/membership.ts'
 import { encodeCursor } from '../query/page.ts'
@@ -14,7 +16,6 @@ import type {
   GetRequest,
   PageAnswer,
   PageRequest,
-  QueryMeta,
 } from '../query/request.ts'
 import { endpointName, type QueryPeers } from '../query/router.ts'
 import type { AnyStore } from '../store/descriptor.ts'
@@ -37,11 +38,35 @@ export interface HopSender {
   send(peer: Endpoint, path: string, signal: AbortSignal | undefined): Promise<HopResponse>
 }
 
-interface HopRow {
-  readonly key: string
-  readonly value: string
-  readonly timestamp?: number
-}
+const meta = Type.Object({
+  store: Type.String(),
+  servedBy: Type.Union([Type.String(), Type.Array(Type.String())]),
+  role: Type.Literal('active'),
+  lag: Type.Number(),
+  position: Type.Record(Type.String(), Type.Record(Type.String(), Type.Number())),
+  partial: Type.Boolean(),
+  partition: Type.Optional(Type.Integer()),
+  partitions: Type.Optional(Type.Array(Type.Integer())),
+  missingPartitions: Type.Optional(Type.Array(Type.Integer())),
+})
+const row = Type.Object({
+  key: Type.String(),
+  value: Type.String(),
+  timestamp: Type.Optional(Type.Number()),
+})
+type HopRow = Static<typeof row>
+
+/** What peers answer. The address of one may be somebody else's by now, who answers what he likes. */
+const absentAnswer = Compile(Type.Object({ meta }))
+const valueAnswer = Compile(Type.Intersect([row, Type.Object({ meta })]))
+const pageAnswer = Compile(
+  Type.Object({
+    rows: Type.Array(row),
+    cursor: Type.Union([Type.String(), Type.Null()]),
+    meta,
+  }),
+)
+const countAnswer = Compile(Type.Object({ approximate: Type.Number(), meta }))
 
 /** Questions to other instances. */
 export class HopPeers implements QueryPeers {
@@ -59,9 +84,12 @@ export class HopPeers implements QueryPeers {
     const { status, body } = await this.#sender.send(peer, path, signal)
     const problem = status === 200 ? undefined : problemFrom(peer, status, body)
     if (problem !== undefined && problem.code !== 'KEY_NOT_FOUND') throw problem
-    const { meta, ...row } = body as HopRow & { meta: QueryMeta }
-    if (problem !== undefined) return { kind: 'get', found: undefined, meta }
-    return { kind: 'get', found: this.#row(store, row), meta }
+    if (problem !== undefined) {
+      if (!absentAnswer.Check(body)) throw unlikeAnswer(peer)
+      return { kind: 'get', found: undefined, meta: body.meta }
+    }
+    if (!valueAnswer.Check(body)) throw unlikeAnswer(peer)
+    return { kind: 'get', found: this.#row(store, body), meta: body.meta }
   }
 
   async page(
@@ -84,9 +112,9 @@ export class HopPeers implements QueryPeers {
     const path = `${storePath(store)}/keys?${query.toString()}`
     const { status, body } = await this.#sender.send(peer, path, signal)
     if (status !== 200) throw problemFrom(peer, status, body)
-    const page = body as { rows: HopRow[]; cursor: string | null; meta: QueryMeta }
-    const rows = page.rows.map((row) => this.#row(store, row))
-    return { kind: 'page', rows, more: page.cursor !== null, meta: page.meta }
+    if (!pageAnswer.Check(body)) throw unlikeAnswer(peer)
+    const rows = body.rows.map((one) => this.#row(store, one))
+    return { kind: 'page', rows, more: body.cursor !== null, meta: body.meta }
   }
 
   async count(
@@ -97,16 +125,16 @@ export class HopPeers implements QueryPeers {
     const path = `${storePath(store)}/count?partitions=${partitions.join(',')}`
     const { status, body } = await this.#sender.send(peer, path, signal)
     if (status !== 200) throw problemFrom(peer, status, body)
-    const { approximate, meta } = body as { approximate: number; meta: QueryMeta }
-    return { kind: 'count', approximate, meta }
+    if (!countAnswer.Check(body)) throw unlikeAnswer(peer)
+    return { kind: 'count', approximate: body.approximate, meta: body.meta }
   }
 
-  #row(store: string, row: HopRow): StoreRow {
+  #row(store: string, { key: keyText, value: valueText, timestamp = -1 }: HopRow): StoreRow {
     const descriptor = this.#target.descriptor(store) as AnyStore
-    const keyBytes = Buffer.from(row.key, 'base64')
+    const keyBytes = Buffer.from(keyText, 'base64')
     const key: unknown = descriptor.key.deserialize(keyBytes)
-    const value: unknown = descriptor.value.deserialize(Buffer.from(row.value, 'base64'))
-    return { keyBytes, key, value, timestamp: row.timestamp ?? -1 }
+    const value: unknown = descriptor.value.deserialize(Buffer.from(valueText, 'base64'))
+    return { keyBytes, key, value, timestamp }
   }
 }
 
@@ -121,5 +149,10 @@ function problemFrom(peer: Endpoint, status: number, body: unknown): StreamsErro
     return new StreamsError(code as ErrorCode, (context ?? {}) as Record<string, unknown>)
   }
   const detail = `it answered ${status} without a problem document`
+  return new StreamsError('PEER_UNREACHABLE', { peer: endpointName(peer), detail })
+}
+
+function unlikeAnswer(peer: Endpoint): StreamsError {
+  const detail = 'it answered what no instance answers'
   return new StreamsError('PEER_UNREACHABLE', { peer: endpointName(peer), detail })
 }
