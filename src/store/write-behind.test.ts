@@ -17,7 +17,6 @@ class FaultyEngine extends MemoryEngine {
   override begin(): KvTransaction {
     const transaction = super.begin()
     const fail = (): never => {
-      transaction.discard()
       throw new StreamsError('DISK_FAILED', { path: 'data.mdb', detail: 'no space left' })
     }
     return {

@@ -86,10 +86,17 @@ export class WriteBehind implements PinnedTableHost {
       this.#batch = this.#begin()
       return this.#batch !== undefined
     }
-    const write = this.#batch.writes.at(-1)
-    if (write === undefined) this.#commit(this.#batch)
-    else if (!write.isSorted) write.isSorted = !write.runs.sortRun(sortedPerSlice)
-    else if (!this.#writeRows(this.#batch.transaction, write)) this.#batch.writes.pop()
+    const { transaction, writes } = this.#batch
+    try {
+      const write = writes.at(-1)
+      if (write === undefined) this.#commit(this.#batch)
+      else if (!write.isSorted) write.isSorted = !write.runs.sortRun(sortedPerSlice)
+      else if (!this.#writeRows(transaction, write)) writes.pop()
+    } catch (error) {
+      // Rows were taken that are not written: going on would leave them out.
+      transaction.discard()
+      throw error
+    }
     return this.#batch !== undefined || this.#isReady()
   }
 
