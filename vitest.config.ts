@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 
 const source = (path: string): string => fileURLToPath(new URL(`./src/${path}`, import.meta.url))
 
@@ -15,6 +15,8 @@ export default defineConfig({
   oxc: { target: 'es2022' },
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    // These need Java, and run by `npm run test:kafka`.
+    exclude: [...configDefaults.exclude, 'test/kafka/**'],
     passWithNoTests: false,
     testTimeout: 20_000,
     hookTimeout: 30_000,

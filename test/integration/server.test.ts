@@ -14,8 +14,8 @@ function start(
   name: string,
   config: Partial<ServeConfig> = {},
 ): Promise<Service> {
-  return serve(wordCount(), {
-    applicationId: 'word-count',
+  return serve(wordCount(cluster), {
+    applicationId: cluster.name('word-count'),
     brokers: [cluster.address],
     stateDir: join(cluster.directory, name),
     commitInterval: 100,
@@ -125,6 +125,44 @@ test('two services answer for all words, and the one that stays goes on alone', 
   expect([alone.body.value, alone.body.meta.servedBy]).toEqual([4, endpoints[0]])
 })
 
+test('while instances come and go each answer is right, or a 503 that says when to ask again', async ({
+  signal,
+}) => {
+  await using cluster = await startedCluster()
+  await cluster.write('lines', poem)
+  await using a = await start(cluster, 'a')
+  await until(async () => isEqual(counts, Object.fromEntries(await pages(a, 100))), signal)
+
+  const outcomes = new Map<string, number>()
+  const over = new AbortController()
+  /** Asks for all words, one after the other, until the coming and going is over. */
+  const ask = async (): Promise<void> => {
+    while (!over.signal.aborted) {
+      for (const [word, count] of Object.entries({ ...counts, never: 0 })) {
+        const { status, headers, body } = await get(`${store(a)}/keys/${word}`)
+        const answer = status === 503 ? `503 ${headers.get('retry-after')}` : String(status)
+        const wrong = status === 200 && body.value !== count ? ` but ${body.value}` : ''
+        const outcome = `${word === 'never' ? 'absent' : 'present'}: ${answer}${wrong}`
+        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+      }
+    }
+  }
+  const asking = Promise.all([ask(), ask(), ask(), ask()])
+  for (const name of ['b', 'c']) {
+    const other = await start(cluster, name)
+    await until(() => other.streams.localTasks().length === 4, signal)
+    await until(async () => isEqual(counts, Object.fromEntries(await pages(other, 100))), signal)
+    await other.close()
+    await until(async () => isEqual(counts, Object.fromEntries(await pages(a, 100))), signal)
+  }
+  over.abort()
+  await asking
+  const expected = ['present: 200', 'absent: 404', 'present: 503 1', 'absent: 503 1']
+  expect([...outcomes.keys()].filter((outcome) => !expected.includes(outcome))).toEqual([])
+  expect(outcomes.get('present: 200')).toBeGreaterThan(0)
+  expect(outcomes.get('absent: 404')).toBeGreaterThan(0)
+})
+
 test('the port answers 503 before the instance runs, and serve waits until it does', async ({
   signal,
 }) => {
@@ -172,7 +210,7 @@ test('a signal closes the service, and `closed` tells when that is done', async 
 
 test('an instance that failed is not alive, and says so until it is closed', async ({ signal }) => {
   await using cluster = await startedCluster()
-  const broken = wordCount({
+  const broken = wordCount(cluster, {
     ...wordCounts,
     value: {
       ...wordCounts.value,
@@ -182,7 +220,7 @@ test('an instance that failed is not alive, and says so until it is closed', asy
     },
   })
   await using service = await serve(broken, {
-    applicationId: 'word-count',
+    applicationId: cluster.name('word-count'),
     brokers: [cluster.address],
     stateDir: join(cluster.directory, 'a'),
     commitInterval: 100,

@@ -25,7 +25,7 @@ test('instances come and go under load, and every word is counted exactly once',
   const { lines, counts } = text(10_000)
   // A busy machine must not look like a dead instance: what that one did would be done again.
   const options = { commitInterval: 50, bufferedRecordsPerPartition: 200, sessionTimeout: 30_000 }
-  const running: KafkaStreams[] = [cluster.streams(wordCount(), 'i0', options)]
+  const running: KafkaStreams[] = [cluster.streams(wordCount(cluster), 'i0', options)]
   await running[0]?.start()
   const isShared = (): boolean =>
     running.flatMap((one) => taskIds(one)).length === 12 &&
@@ -36,14 +36,14 @@ test('instances come and go under load, and every word is counted exactly once',
       await cluster.write('lines', lines.slice(index, index + 250))
   })()
   for (const name of ['i1', 'i2']) {
-    const added = cluster.streams(wordCount(), name, options)
+    const added = cluster.streams(wordCount(cluster), name, options)
     running.push(added)
     await added.start()
     await until(isShared, signal)
   }
   await running.shift()?.close()
   await until(isShared, signal)
-  running.push(cluster.streams(wordCount(), 'i0', options))
+  running.push(cluster.streams(wordCount(cluster), 'i0', options))
   await running.at(-1)?.start()
   await until(isShared, signal)
   await running.shift()?.close()
@@ -61,7 +61,7 @@ test('without a cache, and with state in memory, the counts are the same', async
     persistent: false,
     caching: false,
   })
-  const streams = cluster.streams(wordCount(inMemory), 'a')
+  const streams = cluster.streams(wordCount(cluster, inMemory), 'a')
   await streams.start()
   await cluster.write('lines', lines)
   await until(async () => isEqual(counts, await heldByAll(streams)), signal)

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { silentLog } from '../../src/base/log.ts'
-import { startBroker, type Broker } from '../../src/broker/index.ts'
 import { Admin } from '../../src/client/admin.ts'
-import { KafkaClient } from '../../src/client/kafka-client.ts'
+import type { KafkaClient } from '../../src/client/kafka-client.ts'
 import { systemPorts } from '../../src/config.ts'
 import { StreamsBuilder } from '../../src/dsl/streams-builder.ts'
 import { topic } from '../../src/dsl/topic.ts'
@@ -11,17 +10,17 @@ import { ClassicMember, type ClassicMemberOptions } from '../../src/group/classi
 import type { HostMap, MembershipHandlers, TaskSet } from '../../src/group/membership.ts'
 import type { TaskId } from '../../src/processor/record-metadata.ts'
 import { serdes } from '../../src/serde/serdes.ts'
-import { sourceTopics } from '../../src/topology/topology.ts'
+import { sourceTopics, type Topology } from '../../src/topology/topology.ts'
 import { CutTransport } from './cut-transport.ts'
+import { TestCluster } from './test-cluster.ts'
 import { until } from './until.ts'
 
-const orders = topic('orders', { value: serdes.string })
-
-const topology = (() => {
+function topologyOf(cluster: TestCluster): Topology {
   const builder = new StreamsBuilder()
+  const orders = topic(cluster.name('orders'), { value: serdes.string })
   builder.stream(orders).forEach(() => undefined)
   return builder.build()
-})()
+}
 
 /** Who holds which task, over all members of a group; a second holder is noted as a fault. */
 class Holders {
@@ -55,34 +54,31 @@ class Member implements MembershipHandlers, AsyncDisposable {
   #isStopped = false
 
   constructor(
-    broker: Broker,
+    cluster: TestCluster,
     name: string,
     holders: Holders,
     options: Partial<ClassicMemberOptions> = {},
   ) {
     this.name = name
     this.#holders = holders
-    this.client = new KafkaClient({
-      ...systemPorts,
-      brokers: [broker.address],
-      transport: this.network,
-      log: silentLog,
-    })
+    this.client = cluster.newClient({ transport: this.network })
     const { client } = this
+    const applicationId = cluster.name('app')
+    const topology = topologyOf(cluster)
     this.membership = new ClassicMember({
       client,
-      groupId: 'app',
+      groupId: applicationId,
       instanceId: undefined,
       processId: `00000000-0000-4000-8000-${Buffer.from(name.padEnd(6)).toString('hex')}`,
       endpoint: { host: name, port: 1 },
-      topics: topology.subtopologies.flatMap((one) => sourceTopics('app', one)),
+      topics: topology.subtopologies.flatMap((one) => sourceTopics(applicationId, one)),
       sessionTimeoutMs: 1000,
       rebalanceTimeoutMs: 10_000,
       heartbeatIntervalMs: 20,
       leader: new Leader({
         client,
         topology,
-        applicationId: 'app',
+        applicationId,
         replicationFactor: 1,
         topicConfigs: {},
         log: silentLog,
@@ -143,37 +139,35 @@ class Member implements MembershipHandlers, AsyncDisposable {
   }
 }
 
-async function startedBroker(partitions = 4): Promise<Broker> {
-  const broker = await startBroker({ autoCreateTopics: false })
-  await using client = new KafkaClient({
-    ...systemPorts,
-    brokers: [broker.address],
-    log: silentLog,
-  })
-  await new Admin(client).createTopics([{ topic: 'orders', partitions, replicationFactor: 1 }])
-  return broker
+async function startedCluster(partitions = 4): Promise<TestCluster> {
+  const cluster = await TestCluster.start()
+  await cluster.createTopic('orders', partitions)
+  return cluster
 }
 
 const size = (member: Member, count: number) => () => member.held.size === count
 
 test('a member alone gets all tasks, and knows that it has them', async ({ signal }) => {
-  await using broker = await startedBroker()
-  await using a = new Member(broker, 'a', new Holders()).start()
+  await using cluster = await startedCluster()
+  await using a = new Member(cluster, 'a', new Holders()).start()
   await until(size(a, 4), signal)
   expect(a.events).toEqual(['assign 0_0 0_1 0_2 0_3'])
   expect([...(a.hosts.get('a:1')?.tasks.active ?? [])].sort()).toEqual(['0_0', '0_1', '0_2', '0_3'])
-  expect(a.membership.identity()).toMatchObject({ groupId: 'app', instanceId: null })
+  expect(a.membership.identity()).toMatchObject({
+    groupId: cluster.name('app'),
+    instanceId: null,
+  })
 })
 
 test('a newcomer gets its share in two rounds, and what stays is never touched', async ({
   signal,
 }) => {
-  await using broker = await startedBroker()
+  await using cluster = await startedCluster()
   const holders = new Holders()
-  await using a = new Member(broker, 'a', holders).start()
+  await using a = new Member(cluster, 'a', holders).start()
   await until(size(a, 4), signal)
-  await using b = new Member(broker, 'b', holders).start()
-  await until(() => a.held.size === 2 && b.held.size === 2, signal)
+  await using b = new Member(cluster, 'b', holders).start()
+  await until(() => a.events.length === 4 && b.held.size === 2, signal)
   expect(holders.faults).toEqual([])
   expect(a.events).toEqual([
     'assign 0_0 0_1 0_2 0_3',
@@ -187,15 +181,15 @@ test('a newcomer gets its share in two rounds, and what stays is never touched',
 })
 
 test('a task is in nobody’s hands until its old owner has given it up', async ({ signal }) => {
-  await using broker = await startedBroker()
+  await using cluster = await startedCluster()
   const holders = new Holders()
-  await using a = new Member(broker, 'a', holders).start()
+  await using a = new Member(cluster, 'a', holders).start()
   await until(size(a, 4), signal)
   let finish = (): void => undefined
   a.revocation = new Promise((resolve) => {
     finish = resolve
   })
-  await using b = new Member(broker, 'b', holders).start()
+  await using b = new Member(cluster, 'b', holders).start()
   await until(() => b.events.includes('assign '), signal)
   expect(b.held.size).toBe(0)
   expect(b.hosts.get('a:1')?.tasks.active.size).toBe(2)
@@ -206,10 +200,10 @@ test('a task is in nobody’s hands until its old owner has given it up', async 
 })
 
 test('a member that leaves hands its tasks over at once', async ({ signal }) => {
-  await using broker = await startedBroker()
+  await using cluster = await startedCluster()
   const holders = new Holders()
-  await using a = new Member(broker, 'a', holders).start()
-  await using b = new Member(broker, 'b', holders).start()
+  await using a = new Member(cluster, 'a', holders).start()
+  await using b = new Member(cluster, 'b', holders).start()
   await until(() => a.held.size === 2 && b.held.size === 2, signal)
   await a.stop()
   expect(a.events.at(-1)).toMatch(/^revoke 0_. 0_.$/)
@@ -220,10 +214,10 @@ test('a member that leaves hands its tasks over at once', async ({ signal }) => 
 test('a member that is cut off is replaced after its session, and told so when it returns', async ({
   signal,
 }) => {
-  await using broker = await startedBroker()
-  await using a = new Member(broker, 'a', new Holders()).start()
+  await using cluster = await startedCluster()
+  await using a = new Member(cluster, 'a', new Holders()).start()
   await until(size(a, 4), signal)
-  await using b = new Member(broker, 'b', new Holders()).start()
+  await using b = new Member(cluster, 'b', new Holders()).start()
   await until(() => a.held.size === 2 && b.held.size === 2, signal)
   a.network.cut()
   await until(size(b, 4), signal)
@@ -233,9 +227,9 @@ test('a member that is cut off is replaced after its session, and told so when i
 })
 
 test('five members come and go, and no task ever has two holders', async ({ signal }) => {
-  await using broker = await startedBroker(12)
+  await using cluster = await startedCluster(12)
   const holders = new Holders()
-  const all = Array.from({ length: 5 }, (_, index) => new Member(broker, `m${index}`, holders))
+  const all = Array.from({ length: 5 }, (_, index) => new Member(cluster, `m${index}`, holders))
   for (const member of all) member.start()
   const total = (): number => all.reduce((sum, { held }) => sum + held.size, 0)
   await until(() => total() === 12 && all.every(({ held }) => held.size >= 2), signal)
@@ -250,8 +244,8 @@ test('five members come and go, and no task ever has two holders', async ({ sign
 })
 
 test('a fenced member gives everything up and joins again', async ({ signal }) => {
-  await using broker = await startedBroker()
-  await using a = new Member(broker, 'a', new Holders()).start()
+  await using cluster = await startedCluster()
+  await using a = new Member(cluster, 'a', new Holders()).start()
   await until(size(a, 4), signal)
   a.membership.taskMigrated(new Error('a commit was refused'))
   expect(a.membership.identity()).toBeUndefined()
@@ -260,29 +254,32 @@ test('a fenced member gives everything up and joins again', async ({ signal }) =
 })
 
 test('a source topic that is gone is told to every member', async ({ signal }) => {
-  await using broker = await startedBroker()
-  await using a = new Member(broker, 'a', new Holders()).start()
+  await using cluster = await startedCluster()
+  await using a = new Member(cluster, 'a', new Holders()).start()
   await until(size(a, 4), signal)
-  await new Admin(a.client).deleteTopics(['orders'])
-  await using b = new Member(broker, 'b', new Holders()).start()
+  await new Admin(a.client).deleteTopics([cluster.name('orders')])
+  await using b = new Member(cluster, 'b', new Holders()).start()
   for (const member of [a, b]) {
     const { message } = await until(() => member.fatal, signal)
-    expect(message).toBe('The source topic orders does not exist. Create it, then start again.')
+    expect(message).toBe(
+      `The source topic ${cluster.name('orders')} does not exist. Create it, then start again.`,
+    )
   }
 })
 
 test('a static member that comes back gets the same tasks, and the other one notices nothing', async ({
   signal,
 }) => {
-  await using broker = await startedBroker()
-  await using a = new Member(broker, 'a', new Holders(), { instanceId: 'a' }).start()
+  await using cluster = await startedCluster()
+  await using a = new Member(cluster, 'a', new Holders(), { instanceId: 'a' }).start()
   await until(size(a, 4), signal)
-  await using b = new Member(broker, 'b', new Holders(), { instanceId: 'b' }).start()
-  await until(() => a.held.size === 2 && b.held.size === 2, signal)
+  await using b = new Member(cluster, 'b', new Holders(), { instanceId: 'b' }).start()
+  // The last of them ends the round in which b got what a had given up.
+  await until(() => a.events.length === 4 && b.held.size === 2, signal)
   const before = [...b.held].sort()
   const eventCount = a.events.length
   await b.stop('remain')
-  await using again = new Member(broker, 'b', new Holders(), { instanceId: 'b' }).start()
+  await using again = new Member(cluster, 'b', new Holders(), { instanceId: 'b' }).start()
   await until(size(again, 2), signal)
   expect([...again.held].sort()).toEqual(before)
   expect(a.events.length).toBe(eventCount)
@@ -291,13 +288,13 @@ test('a static member that comes back gets the same tasks, and the other one not
 test('a static member with another address is in the host map after a round of its own', async ({
   signal,
 }) => {
-  await using broker = await startedBroker()
-  await using a = new Member(broker, 'a', new Holders(), { instanceId: 'a' }).start()
+  await using cluster = await startedCluster()
+  await using a = new Member(cluster, 'a', new Holders(), { instanceId: 'a' }).start()
   await until(size(a, 4), signal)
-  await using b = new Member(broker, 'b', new Holders(), { instanceId: 'b' }).start()
+  await using b = new Member(cluster, 'b', new Holders(), { instanceId: 'b' }).start()
   await until(() => a.held.size === 2 && b.held.size === 2, signal)
   await b.stop('remain')
-  await using again = new Member(broker, 'b', new Holders(), {
+  await using again = new Member(cluster, 'b', new Holders(), {
     instanceId: 'b',
     endpoint: { host: 'elsewhere', port: 9 },
   }).start()
@@ -306,10 +303,10 @@ test('a static member with another address is in the host map after a round of i
 })
 
 test('the second member with one instance id fences the first', async ({ signal }) => {
-  await using broker = await startedBroker()
-  await using a = new Member(broker, 'a', new Holders(), { instanceId: 'same' }).start()
+  await using cluster = await startedCluster()
+  await using a = new Member(cluster, 'a', new Holders(), { instanceId: 'same' }).start()
   await until(size(a, 4), signal)
-  await using b = new Member(broker, 'b', new Holders(), { instanceId: 'same' }).start()
+  await using b = new Member(cluster, 'b', new Holders(), { instanceId: 'same' }).start()
   const error = await until(() => a.fatal, signal)
   expect(error).toMatchObject({ code: 'GROUP_INSTANCE_FENCED' })
   expect(a.events.at(-1)).toBe('lost')
@@ -319,18 +316,18 @@ test('the second member with one instance id fences the first', async ({ signal 
 test('a member of a group that is not Millpond’s is refused with a plain error', async ({
   signal,
 }) => {
-  await using broker = await startedBroker()
+  await using cluster = await startedCluster()
   const { Kafka, logLevel } = await import('kafkajs')
-  const kafka = new Kafka({ brokers: [broker.address], logLevel: logLevel.NOTHING })
-  const consumer = kafka.consumer({ groupId: 'app', maxWaitTimeInMs: 50 })
+  const kafka = new Kafka({ brokers: [cluster.address], logLevel: logLevel.NOTHING })
+  const consumer = kafka.consumer({ groupId: cluster.name('app'), maxWaitTimeInMs: 50 })
   await consumer.connect()
-  await consumer.subscribe({ topic: 'orders' })
+  await consumer.subscribe({ topic: cluster.name('orders') })
   const joined = new Promise((resolve) => {
     consumer.on(consumer.events.GROUP_JOIN, resolve)
   })
   await consumer.run({ eachMessage: () => Promise.resolve() })
   await joined
-  await using a = new Member(broker, 'a', new Holders()).start()
+  await using a = new Member(cluster, 'a', new Holders()).start()
   const error = await until(() => a.fatal, signal)
   expect(error.message).toContain('INCONSISTENT_GROUP_PROTOCOL')
   expect(error.message).toContain('each application needs an applicationId of its own')
@@ -338,17 +335,17 @@ test('a member of a group that is not Millpond’s is refused with a plain error
 })
 
 test('stopping while the others are waited for does not wait for them', async ({ signal }) => {
-  await using broker = await startedBroker()
-  await using a = new Member(broker, 'a', new Holders()).start()
+  await using cluster = await startedCluster()
+  await using a = new Member(cluster, 'a', new Holders()).start()
   await until(size(a, 4), signal)
   let finish = (): void => undefined
   a.revocation = new Promise((resolve) => {
     finish = resolve
   })
-  await using b = new Member(broker, 'b', new Holders()).start()
+  await using b = new Member(cluster, 'b', new Holders()).start()
   await until(() => b.events.includes('assign '), signal)
   // The third one waits in JoinGroup for the first, which is busy giving up tasks.
-  const c = new Member(broker, 'c', new Holders()).start()
+  const c = new Member(cluster, 'c', new Holders()).start()
   await c.stop()
   expect(c.events).toEqual([])
   expect(a.held.size).toBe(4)

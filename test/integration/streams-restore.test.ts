@@ -3,6 +3,7 @@ import { Admin } from '../../src/client/admin.ts'
 import { systemPorts } from '../../src/config.ts'
 import { keyValueStore, serdes, type RestoreProgress } from '../../src/index.ts'
 import { CutTransport } from './cut-transport.ts'
+import { devBrokerOnly } from './test-cluster.ts'
 import { until } from './until.ts'
 import { counts, held, isEqual, poem, startedCluster, taskIds, wordCount } from './word-count.ts'
 
@@ -11,7 +12,7 @@ test('after a crash the other instance restores from the changelog, and no count
 }) => {
   await using cluster = await startedCluster()
   const network = new CutTransport()
-  const a = cluster.streams(wordCount(), 'a', {}, { ...systemPorts, transport: network })
+  const a = cluster.streams(wordCount(cluster), 'a', {}, { ...systemPorts, transport: network })
   await a.start()
   await cluster.write('lines', poem)
   await until(async () => isEqual(counts, await held(a)), signal)
@@ -24,7 +25,7 @@ test('after a crash the other instance restores from the changelog, and no count
   network.cut()
 
   const restored: RestoreProgress[] = []
-  const b = cluster.streams(wordCount(), 'b').on('restore', (one) => restored.push(one))
+  const b = cluster.streams(wordCount(cluster), 'b').on('restore', (one) => restored.push(one))
   await b.start()
   await until(() => taskIds(b).length === 8 && b.state === 'running', signal)
   await until(async () => isEqual(counts, await held(b)), signal)
@@ -40,13 +41,13 @@ test('a restart after a clean stop replays nothing and counts nothing twice', as
 }) => {
   await using cluster = await startedCluster()
   await cluster.write('lines', poem)
-  const first = cluster.streams(wordCount(), 'a', { commitInterval: 60_000 })
+  const first = cluster.streams(wordCount(cluster), 'a', { commitInterval: 60_000 })
   await first.start()
   await until(async () => isEqual(counts, await held(first)), signal)
   await first.close()
 
   const restored: RestoreProgress[] = []
-  const second = cluster.streams(wordCount(), 'a').on('restore', (one) => restored.push(one))
+  const second = cluster.streams(wordCount(cluster), 'a').on('restore', (one) => restored.push(one))
   await second.start()
   expect(restored.filter(({ phase }) => phase === 'batch')).toEqual([])
   expect(await held(second)).toEqual(counts)
@@ -58,7 +59,7 @@ test('a restart after a clean stop replays nothing and counts nothing twice', as
 test('a restart after a crash on the same directory loses nothing', async ({ signal }) => {
   await using cluster = await startedCluster()
   const network = new CutTransport()
-  const first = cluster.streams(wordCount(), 'a', {}, { ...systemPorts, transport: network })
+  const first = cluster.streams(wordCount(cluster), 'a', {}, { ...systemPorts, transport: network })
   await first.start()
   await cluster.write('lines', poem)
   await until(async () => isEqual(counts, await held(first)), signal)
@@ -68,7 +69,7 @@ test('a restart after a crash on the same directory loses nothing', async ({ sig
   await first.close({ timeout: 0 })
   await cluster.write('lines', ['to be'])
 
-  const second = cluster.streams(wordCount(), 'a')
+  const second = cluster.streams(wordCount(cluster), 'a')
   await second.start()
   const atLeast = { ...counts, to: 5, be: 3 }
   await until(async () => {
@@ -81,14 +82,14 @@ test('a restart after a crash on the same directory loses nothing', async ({ sig
 test('without a directory the state comes back from the changelog', async ({ signal }) => {
   await using cluster = await startedCluster()
   await cluster.write('lines', poem)
-  const first = cluster.streams(wordCount(), 'a')
+  const first = cluster.streams(wordCount(cluster), 'a')
   await first.start()
   await until(async () => isEqual(counts, await held(first)), signal)
   await first.close()
   first.cleanUp()
 
   const restored: RestoreProgress[] = []
-  const second = cluster.streams(wordCount(), 'a').on('restore', (one) => restored.push(one))
+  const second = cluster.streams(wordCount(cluster), 'a').on('restore', (one) => restored.push(one))
   await second.start()
   expect(await held(second)).toEqual(counts)
   expect(second.metrics.recordsRestored.value).toBe(10)
@@ -99,43 +100,51 @@ test('without a directory the state comes back from the changelog', async ({ sig
 test('state that is ahead of a changelog that was made anew is wiped', async ({ signal }) => {
   await using cluster = await startedCluster()
   await cluster.write('lines', poem)
-  const first = cluster.streams(wordCount(), 'a')
+  const first = cluster.streams(wordCount(cluster), 'a')
   await first.start()
   await until(async () => isEqual(counts, await held(first)), signal)
   await first.close()
   const admin = new Admin(cluster.client)
-  await admin.deleteTopics(['word-count-word-counts-changelog'])
-  const second = cluster.streams(wordCount(), 'a')
+  await admin.deleteTopics([cluster.name('word-count-word-counts-changelog')])
+  const second = cluster.streams(wordCount(cluster), 'a')
   await second.start()
   expect(await held(second)).toEqual({})
   await cluster.write('lines', ['to be'])
   await until(async () => isEqual({ to: 1, be: 1 }, await held(second)), signal)
 })
 
-test('a changelog of which most was compacted away is restored to its end', async ({ signal }) => {
-  await using cluster = await startedCluster(1)
-  const config = { topicConfigs: { 'segment.bytes': '1024', 'min.cleanable.dirty.ratio': '0' } }
-  const first = cluster.streams(wordCount(), 'a', { ...config, commitInterval: 0, cacheBytes: 0 })
-  await first.start()
-  for (let round = 0; round < 50; round += 1)
-    await cluster.write('lines', ['to be', 'or not to be'])
-  const all = { to: 100, be: 100, or: 50, not: 50 }
-  await until(async () => isEqual(all, await held(first)), signal)
-  await first.close()
-  first.cleanUp()
-  await cluster.cleanLogs()
-  const kept = await cluster.read('word-count-word-counts-changelog')
-  expect(kept.length).toBeLessThan(300)
-  expect(kept.at(-1)?.offset).toBe(299)
+test(
+  'a changelog of which most was compacted away is restored to its end',
+  devBrokerOnly,
+  async ({ signal }) => {
+    await using cluster = await startedCluster(1)
+    const config = { topicConfigs: { 'segment.bytes': '1024', 'min.cleanable.dirty.ratio': '0' } }
+    const first = cluster.streams(wordCount(cluster), 'a', {
+      ...config,
+      commitInterval: 0,
+      cacheBytes: 0,
+    })
+    await first.start()
+    for (let round = 0; round < 50; round += 1)
+      await cluster.write('lines', ['to be', 'or not to be'])
+    const all = { to: 100, be: 100, or: 50, not: 50 }
+    await until(async () => isEqual(all, await held(first)), signal)
+    await first.close()
+    first.cleanUp()
+    await cluster.cleanLogs()
+    const kept = await cluster.read('word-count-word-counts-changelog')
+    expect(kept.length).toBeLessThan(300)
+    expect(kept.at(-1)?.offset).toBe(299)
 
-  const ends: RestoreProgress[] = []
-  const second = cluster.streams(wordCount(), 'a', config).on('restore', (one) => {
-    if (one.phase === 'end') ends.push(one)
-  })
-  await second.start()
-  expect(await held(second)).toEqual(all)
-  expect(ends).toMatchObject([{ offset: 300, endOffset: 300, restored: kept.length }])
-})
+    const ends: RestoreProgress[] = []
+    const second = cluster.streams(wordCount(cluster), 'a', config).on('restore', (one) => {
+      if (one.phase === 'end') ends.push(one)
+    })
+    await second.start()
+    expect(await held(second)).toEqual(all)
+    expect(ends).toMatchObject([{ offset: 300, endOffset: 300, restored: kept.length }])
+  },
+)
 
 test('a store without a changelog is ready at once, and starts empty', async ({ signal }) => {
   await using cluster = await startedCluster(1)
@@ -146,11 +155,11 @@ test('a store without a changelog is ready at once, and starts empty', async ({ 
     changelog: false,
     persistent: false,
   })
-  const first = cluster.streams(wordCount(unlogged), 'a')
+  const first = cluster.streams(wordCount(cluster, unlogged), 'a')
   await first.start()
   await until(async () => isEqual(counts, await held(first)), signal)
   await first.close()
-  const second = cluster.streams(wordCount(unlogged), 'a')
+  const second = cluster.streams(wordCount(cluster, unlogged), 'a')
   await second.start()
   expect(await held(second)).toEqual({})
   await cluster.write('lines', ['to be'])
@@ -165,11 +174,11 @@ test('a store in memory is restored from its changelog', async ({ signal }) => {
     value: serdes.long,
     persistent: false,
   })
-  const first = cluster.streams(wordCount(inMemory), 'a')
+  const first = cluster.streams(wordCount(cluster, inMemory), 'a')
   await first.start()
   await until(async () => isEqual(counts, await held(first)), signal)
   await first.close()
-  const second = cluster.streams(wordCount(inMemory), 'a')
+  const second = cluster.streams(wordCount(cluster, inMemory), 'a')
   await second.start()
   expect(await held(second)).toEqual(counts)
   expect(second.metrics.recordsRestored.value).toBe(10)
@@ -178,7 +187,7 @@ test('a store in memory is restored from its changelog', async ({ signal }) => {
 test('while one task restores, the others process and answer', async ({ signal }) => {
   await using cluster = await startedCluster(2)
   await cluster.write('lines', poem)
-  const streams = cluster.streams(wordCount(), 'a')
+  const streams = cluster.streams(wordCount(cluster), 'a')
   const whileRestoring: string[] = []
   streams.on('restore', ({ phase, taskId }) => {
     whileRestoring.push(`${taskId} ${phase}`)

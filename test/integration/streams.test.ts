@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Admin } from '../../src/client/admin.ts'
 import { StreamsBuilder, keyValueStore, serdes, topic } from '../../src/index.ts'
-import { TestCluster } from './test-cluster.ts'
+import { TestCluster, devBrokerOnly } from './test-cluster.ts'
 import { until } from './until.ts'
 import {
   allTasks,
@@ -9,7 +9,7 @@ import {
   held,
   heldByAll,
   isEqual,
-  lines,
+  linesOf,
   poem,
   startedCluster,
   taskIds,
@@ -21,7 +21,9 @@ test('one instance counts the words of a topic', async ({ signal }) => {
   await using cluster = await startedCluster()
   await cluster.write('lines', poem)
   const states: string[] = []
-  const streams = cluster.streams(wordCount(), 'a').on('stateChange', (now) => states.push(now))
+  const streams = cluster
+    .streams(wordCount(cluster), 'a')
+    .on('stateChange', (now) => states.push(now))
   await streams.start()
   expect(streams.state).toBe('running')
   expect(taskIds(streams)).toEqual(allTasks)
@@ -38,9 +40,11 @@ test('one instance counts the words of a topic', async ({ signal }) => {
 
 test('internal topics have the names and settings of Kafka Streams', async () => {
   await using cluster = await startedCluster(3)
-  await cluster.streams(wordCount(), 'a').start()
+  await cluster.streams(wordCount(cluster), 'a').start()
   const admin = new Admin(cluster.client)
-  const names = ['word-count-word-counts-changelog', 'word-count-word-counts-repartition']
+  const names = ['word-count-word-counts-changelog', 'word-count-word-counts-repartition'].map(
+    (short) => cluster.name(short),
+  )
   const topics = await admin.describeTopics(names)
   expect(names.map((name) => topics.get(name)?.partitions.length)).toEqual([3, 3])
   const configs = await admin.describeConfigs(
@@ -65,8 +69,8 @@ test('two instances share the tasks, and the one that stays gets all of them', a
 }) => {
   await using cluster = await startedCluster()
   await cluster.write('lines', poem)
-  const a = cluster.streams(wordCount(), 'a', { endpoint: { host: 'a', port: 1 } })
-  const b = cluster.streams(wordCount(), 'b', { endpoint: { host: 'b', port: 2 } })
+  const a = cluster.streams(wordCount(cluster), 'a', { endpoint: { host: 'a', port: 1 } })
+  const b = cluster.streams(wordCount(cluster), 'b', { endpoint: { host: 'b', port: 2 } })
   await a.start()
   await until(async () => isEqual(counts, await held(a)), signal)
   await b.start()
@@ -77,11 +81,14 @@ test('two instances share the tasks, and the one that stays gets all of them', a
   expect([...taskIds(a), ...taskIds(b)].sort()).toEqual(allTasks)
   await until(async () => isEqual(counts, await heldByAll(a, b)), signal)
 
-  const hosts = a.allMetadata().map(({ endpoint, activeTasks, stores }) => ({
-    host: endpoint.host,
-    tasks: [...activeTasks].sort(),
-    stores,
-  }))
+  const hosts = a
+    .allMetadata()
+    .map(({ endpoint, activeTasks, stores }) => ({
+      host: endpoint.host,
+      tasks: [...activeTasks].sort(),
+      stores,
+    }))
+    .sort((one, other) => (one.host < other.host ? -1 : 1))
   expect(hosts).toEqual([
     { host: 'a', tasks: taskIds(a), stores: ['word-counts'] },
     { host: 'b', tasks: taskIds(b), stores: ['word-counts'] },
@@ -102,10 +109,10 @@ test('two instances share the tasks, and the one that stays gets all of them', a
 
 test('a source topic that is missing is an error with its name, for every instance', async () => {
   await using cluster = await TestCluster.start()
-  const a = cluster.streams(wordCount(), 'a')
+  const a = cluster.streams(wordCount(cluster), 'a')
   const errors: Error[] = []
   a.on('error', (error) => errors.push(error))
-  const message = 'The source topic lines does not exist. Create it, then start again.'
+  const message = `The source topic ${cluster.name('lines')} does not exist. Create it, then start again.`
   await expect(a.start()).rejects.toThrow(message)
   await expect(a.closed).rejects.toThrow(message)
   expect(a.state).toBe('error')
@@ -117,69 +124,73 @@ test('an error of the user stops the instance and tells where it happened', asyn
   await using cluster = await startedCluster(1)
   await cluster.write('lines', ['fine', 'bad'])
   const builder = new StreamsBuilder()
-  builder.stream(lines).forEach((line) => {
+  builder.stream(linesOf(cluster)).forEach((line) => {
     if (line === 'bad') throw new Error('I do not like this line')
   })
   const streams = cluster.streams(builder.build(), 'a')
   await expect(streams.run({ signal: new AbortController().signal })).rejects.toMatchObject({
     code: 'PROCESSING_FAILED',
-    context: { topic: 'lines', partition: 0, offset: 1 },
+    context: { topic: cluster.name('lines'), partition: 0, offset: 1 },
     cause: { message: 'I do not like this line' },
   })
   expect(streams.state).toBe('error')
 })
 
-test('a restart of the broker in the middle is survived', async ({ signal }) => {
-  await using cluster = await startedCluster()
-  const streams = cluster.streams(wordCount(), 'a')
-  await streams.start()
-  await cluster.write('lines', poem)
-  await until(async () => isEqual(counts, await held(streams)), signal)
-  await cluster.restartBroker()
-  await cluster.write('lines', ['to be'])
-  await until(async () => {
-    const rows = await held(streams)
-    return (rows['to'] ?? 0) >= 5 && (rows['be'] ?? 0) >= 3
-  }, signal)
-  expect(streams.state).not.toBe('error')
-  await streams.close()
-}, 30_000)
+test(
+  'a restart of the broker in the middle is survived',
+  { ...devBrokerOnly, timeout: 30_000 },
+  async ({ signal }) => {
+    await using cluster = await startedCluster()
+    const streams = cluster.streams(wordCount(cluster), 'a')
+    await streams.start()
+    await cluster.write('lines', poem)
+    await until(async () => isEqual(counts, await held(streams)), signal)
+    await cluster.restartBroker()
+    await cluster.write('lines', ['to be'])
+    await until(async () => {
+      const rows = await held(streams)
+      return (rows['to'] ?? 0) >= 5 && (rows['be'] ?? 0) >= 3
+    }, signal)
+    expect(streams.state).not.toBe('error')
+    await streams.close()
+  },
+)
 
 test('an internal topic with another number of partitions is refused', async () => {
   await using cluster = await startedCluster(4)
   await cluster.createTopic('word-count-word-counts-repartition', 3)
-  await expect(cluster.streams(wordCount(), 'a').start()).rejects.toThrow(
-    'The internal topic word-count-word-counts-repartition has 3 partitions, expected 4. Reset the application or delete the topic.',
+  await expect(cluster.streams(wordCount(cluster), 'a').start()).rejects.toThrow(
+    `The internal topic ${cluster.name('word-count-word-counts-repartition')} has 3 partitions, expected 4. Reset the application or delete the topic.`,
   )
 })
 
 test('an output topic that is missing is an error with its name', async () => {
   await using cluster = await startedCluster(1)
   const builder = new StreamsBuilder()
-  builder.stream(lines).to(topic('nowhere', { value: serdes.string }))
+  builder.stream(linesOf(cluster)).to(topic(cluster.name('nowhere'), { value: serdes.string }))
   await expect(cluster.streams(builder.build(), 'a').start()).rejects.toThrow(
-    'The topic nowhere, to which the application writes, does not exist. Create it, then start again.',
+    `The topic ${cluster.name('nowhere')}, to which the application writes, does not exist. Create it, then start again.`,
   )
 })
 
 test('two instances cannot share a state directory', async () => {
   await using cluster = await startedCluster(1)
-  await cluster.streams(wordCount(), 'a').start()
-  const second = cluster.streams(wordCount(), 'a')
+  await cluster.streams(wordCount(cluster), 'a').start()
+  const second = cluster.streams(wordCount(cluster), 'a')
   await expect(second.start()).rejects.toMatchObject({ code: 'STATE_DIRECTORY_LOCKED' })
   expect(second.state).toBe('error')
 })
 
 test('an instance is started once', async () => {
   await using cluster = await startedCluster(1)
-  const streams = cluster.streams(wordCount(), 'a')
+  const streams = cluster.streams(wordCount(cluster), 'a')
   await streams.start()
   await expect(streams.start()).rejects.toThrow('Streams is running: start is not possible')
 })
 
 test('an abort during the start closes the instance', async () => {
   await using cluster = await startedCluster(1)
-  const streams = cluster.streams(wordCount(), 'a')
+  const streams = cluster.streams(wordCount(cluster), 'a')
   const stop = new AbortController()
   const starting = streams.start({ signal: stop.signal })
   stop.abort()
@@ -190,7 +201,7 @@ test('an abort during the start closes the instance', async () => {
 
 test('a store is asked before the start, and one that does not exist', async () => {
   await using cluster = await startedCluster(1)
-  const streams = cluster.streams(wordCount(), 'a')
+  const streams = cluster.streams(wordCount(cluster), 'a')
   await expect(streams.store(wordCounts).get('to')).rejects.toMatchObject({
     code: 'STREAMS_NOT_STARTED',
   })
@@ -202,7 +213,7 @@ test('a store is asked before the start, and one that does not exist', async () 
 test('a paused instance answers and does not process', async ({ signal }) => {
   await using cluster = await startedCluster(1)
   await cluster.write('lines', ['to be'])
-  const streams = cluster.streams(wordCount(), 'a')
+  const streams = cluster.streams(wordCount(cluster), 'a')
   await streams.start()
   await until(async () => isEqual({ to: 1, be: 1 }, await held(streams)), signal)
   streams.pause()
@@ -220,8 +231,8 @@ test('a static member that restarts takes its tasks back without a rebalance', a
   signal,
 }) => {
   await using cluster = await startedCluster()
-  const a = cluster.streams(wordCount(), 'a', { groupInstanceId: 'a' })
-  const b = cluster.streams(wordCount(), 'b', { groupInstanceId: 'b' })
+  const a = cluster.streams(wordCount(cluster), 'a', { groupInstanceId: 'a' })
+  const b = cluster.streams(wordCount(cluster), 'b', { groupInstanceId: 'b' })
   await a.start()
   await b.start()
   await until(
@@ -232,7 +243,7 @@ test('a static member that restarts takes its tasks back without a rebalance', a
   const states: string[] = []
   a.on('stateChange', (now) => states.push(now))
   await b.close()
-  const again = cluster.streams(wordCount(), 'b', { groupInstanceId: 'b' })
+  const again = cluster.streams(wordCount(cluster), 'b', { groupInstanceId: 'b' })
   await again.start()
   expect(taskIds(again)).toEqual(before)
   expect(states).toEqual([])
@@ -240,9 +251,9 @@ test('a static member that restarts takes its tasks back without a rebalance', a
 
 test('the older of two instances with one groupInstanceId stops', async () => {
   await using cluster = await startedCluster(1)
-  const a = cluster.streams(wordCount(), 'a', { groupInstanceId: 'same' })
+  const a = cluster.streams(wordCount(cluster), 'a', { groupInstanceId: 'same' })
   await a.start()
-  const b = cluster.streams(wordCount(), 'b', { groupInstanceId: 'same' })
+  const b = cluster.streams(wordCount(cluster), 'b', { groupInstanceId: 'same' })
   await b.start()
   await expect(a.closed).rejects.toMatchObject({ code: 'GROUP_INSTANCE_FENCED' })
   expect(a.state).toBe('error')

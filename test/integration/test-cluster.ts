@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,56 +23,124 @@ export interface ReadRecord {
 }
 
 /**
- * A dev broker in this process with what a test needs around it: a client, a directory, instances that
- * notice each other quickly. Disposed, everything that it started is gone.
+ * The address of a real Kafka on which tests run instead of the dev broker; undefined: the dev broker.
+ * `npm run test:kafka` sets it, and so can you: see docs/internals/testing.md.
+ */
+export const realKafka: string | undefined = process.env['MILLPOND_TEST_KAFKA'] || undefined
+
+/**
+ * The option of a test of what only a broker in this process can do, such as to be started again or to
+ * clean its logs at once. Skipped on a real Kafka.
+ */
+export const devBrokerOnly = { skip: realKafka !== undefined }
+
+/** A broker, and what a test may ask of it. */
+interface TestBroker {
+  readonly address: string
+  /** Ends the broker and starts it again with the same data on the same port. */
+  restart(): Promise<void>
+  /** Compacts and expires logs now. */
+  clean(): Promise<void>
+  close(): Promise<void>
+}
+
+async function startDevBroker(): Promise<TestBroker> {
+  const disk = new MemoryDisk()
+  let broker: Broker = await startBroker({ disk, autoCreateTopics: false })
+  return {
+    address: broker.address,
+    restart: async () => {
+      const { port } = broker
+      await broker.close()
+      broker = await startBroker({ disk, port, autoCreateTopics: false })
+    },
+    clean: () => broker.clean(),
+    close: () => broker.close(),
+  }
+}
+
+function runningKafka(address: string): TestBroker {
+  const refuse = (): never => {
+    throw new Error('Only the dev broker can do that: give the test the option devBrokerOnly.')
+  }
+  return { address, restart: refuse, clean: refuse, close: () => Promise.resolve() }
+}
+
+/**
+ * A broker with what a test needs around it: a client, a directory, instances that notice each other
+ * quickly. Disposed, everything that it started is gone.
+ *
+ * It is a dev broker in this process, or a part of the real Kafka that `realKafka` names. Many tests
+ * share that one, so topics, groups and applications get names of their own from `name`. The methods
+ * here do that themselves: `createTopic('lines', 4)` makes a topic that others know as `name('lines')`.
  */
 export class TestCluster implements AsyncDisposable {
   readonly directory = mkdtempSync(join(tmpdir(), 'millpond-test-'))
+  readonly #prefix: string
   readonly #streams: KafkaStreams[] = []
-  readonly #disk: MemoryDisk
-  #broker: Broker
+  readonly #broker: TestBroker
   readonly client: KafkaClient
   readonly producer: Producer
 
-  private constructor(broker: Broker, disk: MemoryDisk) {
+  private constructor(broker: TestBroker, prefix: string) {
     this.#broker = broker
-    this.#disk = disk
-    this.client = new KafkaClient({
-      brokers: [this.address],
-      log: silentLog,
-      ...systemPorts,
-    })
+    this.#prefix = prefix
+    this.client = this.newClient()
     this.producer = new Producer(this.client)
   }
 
   static async start(): Promise<TestCluster> {
-    const disk = new MemoryDisk()
-    return new TestCluster(await startBroker({ disk, autoCreateTopics: false }), disk)
+    return realKafka === undefined
+      ? new TestCluster(await startDevBroker(), 'test-')
+      : new TestCluster(runningKafka(realKafka), `test-${randomBytes(6).toString('hex')}-`)
   }
 
   get address(): string {
     return this.#broker.address
   }
 
-  /** Ends the broker and starts it again with the same data on the same port. */
-  async restartBroker(): Promise<void> {
-    const { port } = this.#broker
-    await this.#broker.close()
-    this.#broker = await startBroker({ disk: this.#disk, port, autoCreateTopics: false })
+  /** The name that a topic, group or application of this test has on the broker. */
+  name(short: string): string {
+    return this.#prefix + short
   }
 
-  /** Compacts and expires logs now. */
+  /** Of names on the broker those of this test, as the test knows them, in order. */
+  own(names: Iterable<string>): string[] {
+    return [...names]
+      .filter((name) => name.startsWith(this.#prefix))
+      .map((name) => name.slice(this.#prefix.length))
+      .sort()
+  }
+
+  /** One more client; whoever asks for it closes it. */
+  newClient(ports: Partial<Ports> = {}): KafkaClient {
+    return new KafkaClient({
+      brokers: [this.address],
+      log: silentLog,
+      ...systemPorts,
+      ...ports,
+    })
+  }
+
+  /** Ends the broker and starts it again with the same data on the same port; the dev broker only. */
+  restartBroker(): Promise<void> {
+    return this.#broker.restart()
+  }
+
+  /** Compacts and expires logs now; the dev broker only. */
   cleanLogs(): Promise<void> {
     return this.#broker.clean()
   }
 
-  async createTopic(topic: string, partitions: number): Promise<void> {
+  async createTopic(short: string, partitions: number): Promise<void> {
+    const topic = this.name(short)
     await new Admin(this.client).createTopics([{ topic, partitions, replicationFactor: 1 }])
     await this.client.topicMetadata([topic])
   }
 
   /** Writes lines without keys, one partition after the other, and waits until the broker has them. */
-  async write(topic: string, lines: readonly string[]): Promise<void> {
+  async write(short: string, lines: readonly string[]): Promise<void> {
+    const topic = this.name(short)
     const partitions = this.producer.partitionCount(topic)
     // Older timestamps than the retention of the topic would let the broker delete the lines.
     const now = systemPorts.clock.now()
@@ -81,7 +150,8 @@ export class TestCluster implements AsyncDisposable {
   }
 
   /** Everything that is in the topic now. */
-  async read(topic: string): Promise<ReadRecord[]> {
+  async read(short: string): Promise<ReadRecord[]> {
+    const topic = this.name(short)
     const partitions = (await this.client.topicMetadata([topic])).get(topic)?.partitions.length ?? 0
     const all = Array.from({ length: partitions }, (_, partition) => ({ topic, partition }))
     const ends = await listOffsets(this.client, all, 'latest')
@@ -125,7 +195,7 @@ export class TestCluster implements AsyncDisposable {
     const streams = new KafkaStreams(
       topology,
       {
-        applicationId: 'word-count',
+        applicationId: this.name('word-count'),
         brokers: [this.address],
         stateDir: join(this.directory, name),
         commitInterval: 100,
@@ -142,8 +212,16 @@ export class TestCluster implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.allSettled(this.#streams.map((streams) => streams.close({ timeout: 1000 })))
     await this.producer.close()
+    if (realKafka !== undefined) await this.#deleteTopics()
     await this.client.close()
     await this.#broker.close()
     rmSync(this.directory, { recursive: true, force: true })
+  }
+  async #deleteTopics(): Promise<void> {
+    const admin = new Admin(this.client)
+    const own = [...(await admin.listTopics()).keys()].filter((name) =>
+      name.startsWith(this.#prefix),
+    )
+    await admin.deleteTopics(own)
   }
 }

@@ -4,21 +4,25 @@ import {
   serdes,
   topic,
   type KafkaStreams,
+  type RawKey,
+  type Topic,
   type Topology,
 } from '../../src/index.ts'
 import { TestCluster } from './test-cluster.ts'
 
 /** The input. */
-export const lines = topic('lines', { value: serdes.string })
+export function linesOf(cluster: TestCluster): Topic<RawKey, string> {
+  return topic(cluster.name('lines'), { value: serdes.string })
+}
 
 /** The state. */
 export const wordCounts = keyValueStore('word-counts', { key: serdes.string, value: serdes.long })
 
 /** Counts the words of the topic `lines`. */
-export function wordCount(store = wordCounts): Topology {
+export function wordCount(cluster: TestCluster, store = wordCounts): Topology {
   const builder = new StreamsBuilder()
   builder
-    .stream(lines)
+    .stream(linesOf(cluster))
     .flatMapValues((line) => line.split(' '))
     .groupBy((word) => word, { key: serdes.string, value: serdes.string })
     .count({ store })

@@ -1,0 +1,61 @@
+/** `npm run test:kafka`: see docs/internals/testing.md. */
+import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
+import { kafkaUnavailable } from './test/peers/kafka-cluster.ts'
+import base from './vitest.config.ts'
+
+/** What is about our engine on a broker. */
+const engine = ['test/integration/**/*.test.ts']
+
+/** What is about our own broker, starts one in another process, or needs none. */
+const notEngine = [
+  'test/integration/broker-*.test.ts',
+  'test/integration/demo.test.ts',
+  'test/integration/foreign-clients.test.ts',
+  'test/integration/store-*.test.ts',
+]
+
+/** What older brokers have to prove: the protocol, and instances that come and go. */
+const shorter = ['test/integration/client.test.ts', 'test/integration/streams.test.ts']
+
+/** The tests on one release: they share a broker that is there for this run. */
+function onKafka(
+  version: string,
+  order: number,
+  include: readonly string[],
+): TestProjectInlineConfiguration {
+  return {
+    resolve: base.resolve,
+    oxc: base.oxc,
+    test: {
+      name: `kafka-${version}`,
+      include: [...include],
+      exclude: [...configDefaults.exclude, ...notEngine],
+      env: { MILLPOND_TEST_KAFKA_VERSION: version },
+      globalSetup: ['test/kafka/real-kafka.ts'],
+      sequence: { groupOrder: order },
+      testTimeout: 40_000,
+      hookTimeout: 60_000,
+      maxWorkers: 2,
+    },
+  }
+}
+
+const missing = kafkaUnavailable()
+if (missing !== undefined) {
+  if (process.env['MILLPOND_REQUIRE_KAFKA'] === '1') throw new Error(missing)
+  console.log(`SKIPPED: nothing was tested on a real Kafka. ${missing}`)
+}
+
+export default defineConfig({
+  test: {
+    passWithNoTests: missing !== undefined,
+    projects:
+      missing === undefined
+        ? [
+            onKafka('4.4.0', 0, [...engine, 'test/kafka/**/*.test.ts']),
+            onKafka('4.2.1', 1, shorter),
+            onKafka('3.9.2', 2, shorter),
+          ]
+        : [],
+  },
+})
