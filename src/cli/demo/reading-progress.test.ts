@@ -23,11 +23,14 @@ test('inputs that are read from their beginning again are forgotten', () => {
   expect(new ReadingProgress('/data/input.json', disk).bytesOf('/a.txt')).toBe(0)
 })
 
-test.each(['', 'no json', '{"version":2,"inputs":{}}', '{"version":1,"inputs":{"/a":"x"}}'])(
-  'the content %j is none of ours',
-  (content) => {
-    const disk = new MemoryDisk()
-    disk.writeFileAtomic('/data/input.json', Buffer.from(content))
-    expect(() => new ReadingProgress('/data/input.json', disk)).toThrow('use another --data-dir')
-  },
-)
+test.each([
+  '',
+  'no json',
+  '{"version":2,"inputs":{}}',
+  '{"version":1,"inputs":{"/a":"x"}}',
+  '{"version":1,"inputs":{"/a":-1}}',
+])('the content %j is none of ours', (content) => {
+  const disk = new MemoryDisk()
+  disk.writeFileAtomic('/data/input.json', Buffer.from(content))
+  expect(() => new ReadingProgress('/data/input.json', disk)).toThrow('use another --data-dir')
+})

@@ -50,7 +50,7 @@ export class ReadingProgress {
         inputs: Record<string, unknown>
       }
       const entries = Object.entries(inputs) as [string, number][]
-      if (version === formatVersion && entries.every(([, count]) => Number.isSafeInteger(count))) {
+      if (version === formatVersion && entries.every(([, count]) => isByteCount(count))) {
         return entries
       }
     } catch {
@@ -61,4 +61,8 @@ export class ReadingProgress {
       detail: 'the file does not say how far the inputs were read; use another --data-dir',
     })
   }
+}
+
+function isByteCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0
 }

@@ -1,4 +1,5 @@
-import { createReadStream, readdirSync, statSync } from 'node:fs'
+import { constants, createReadStream, openSync, readdirSync, statSync } from 'node:fs'
+import { Socket } from 'node:net'
 import { join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
@@ -32,7 +33,8 @@ export function documentationInputs(): TextInput[] {
 }
 
 function fileInput(path: string, before: number): TextInput {
-  const isRegular = statSync(path).isFile()
+  const stats = statSync(path)
+  const isRegular = stats.isFile()
   const progressName = before === 0 ? resolve(path) : `${resolve(path)}#${before + 1}`
   return {
     // A pipe has no middle.
@@ -43,7 +45,16 @@ function fileInput(path: string, before: number): TextInput {
           `The input ${path} is shorter than what was counted of it. Use another --data-dir.`,
         )
       }
-      return createReadStream(path, isRegular ? { start } : {})
+      return stats.isFIFO() ? namedPipe(path) : createReadStream(path, isRegular ? { start } : {})
     },
   }
+}
+
+/**
+ * A read of a file waits in a thread that nothing can call back, and a pipe that nobody writes to would
+ * keep the demo from stopping. So the pipe is polled, as a socket is.
+ */
+function namedPipe(path: string): Readable {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  return new Socket({ fd, readable: true, writable: false })
 }
