@@ -28,7 +28,7 @@ const megabyte = 1024 * 1024
 test(
   'three texts are counted as others count them, and by a restart not once more',
   {
-    timeout: 60_000,
+    timeout: 120_000,
   },
   async () => {
     const directory = temporaryDirectory()
@@ -93,7 +93,7 @@ async function owners(port: number): Promise<Set<string | null>> {
 test(
   'after kill -9 the other instance takes over with the right counts, and gives back its share',
   {
-    timeout: 90_000,
+    timeout: 120_000,
   },
   async ({ signal }) => {
     const dataDir = join(temporaryDirectory(), 'data')
@@ -147,20 +147,24 @@ async function isCommitted(broker: string): Promise<boolean> {
   return await isAllProcessed({ client, admin }, 'word-count', 'text-lines', signal)
 }
 
-test('a demo that is killed leaves nothing behind that runs', async ({ signal }) => {
-  const dataDir = join(temporaryDirectory(), 'data')
-  const args = ['--port', '0', '--data-dir', dataDir, '--instances', '1', '--input', '-']
-  await using demo = new MillpondProcess('demo', ...args)
-  const broker = (await demo.said(/broker +127\.0\.0\.1:(\d+)/))[1]
-  const [, port, pid] = await demo.said(/localhost:(\d+) +\(process (\d+)\)/)
-  demo.signal('SIGKILL')
-  await demo.result
-  for (const one of [broker, port]) {
-    await until(async () => !(await isListening(Number(one))), signal)
-  }
-  await until(() => !isRunning(Number(pid)), signal)
-  expect(isRunning(demo.pid)).toBe(false)
-})
+test(
+  'a demo that is killed leaves nothing behind that runs',
+  { timeout: 60_000 },
+  async ({ signal }) => {
+    const dataDir = join(temporaryDirectory(), 'data')
+    const args = ['--port', '0', '--data-dir', dataDir, '--instances', '1', '--input', '-']
+    await using demo = new MillpondProcess('demo', ...args)
+    const broker = (await demo.said(/broker +127\.0\.0\.1:(\d+)/))[1]
+    const [, port, pid] = await demo.said(/localhost:(\d+) +\(process (\d+)\)/)
+    demo.signal('SIGKILL')
+    await demo.result
+    for (const one of [broker, port]) {
+      await until(async () => !(await isListening(Number(one))), signal)
+    }
+    await until(() => !isRunning(Number(pid)), signal)
+    expect(isRunning(demo.pid)).toBe(false)
+  },
+)
 
 function isListening(port: number): Promise<boolean> {
   return new Promise((resolve) => {
@@ -181,30 +185,40 @@ function isRunning(pid: number): boolean {
   }
 }
 
-test('a missing text, a directory, a port in use and wrong usage end with one line', async () => {
-  const dataDir = join(temporaryDirectory(), 'data')
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  const cases = [
-    { args: ['--input', '/nowhere/text'], code: 1, line: 'The input /nowhere/text does not exist' },
-    { args: ['--input', tmpdir()], code: 1, line: 'is a directory' },
-    { args: ['--port', String(port)], code: 1, line: `Port ${port} on 127.0.0.1 is in use` },
-    { args: ['--instances', '0'], code: 2, line: 'It must be from 1 to 16' },
-    { args: ['--rate', 'fast'], code: 2, line: 'a number of lines a second' },
-  ]
-  const check = async ({ args, code, line }: (typeof cases)[number]): Promise<void> => {
-    await using demo = new MillpondProcess('demo', '--data-dir', dataDir, ...args)
-    const result = await demo.result
-    expect({ args, code: result.code, stdout: result.stdout }).toEqual({ args, code, stdout: '' })
-    expect(result.stderr).toContain(line)
-    // Wrong usage is followed by a hint at the help.
-    expect(result.stderr.trimEnd().split('\n')).toHaveLength(code)
-  }
-  await Promise.all(cases.map(check))
-  expect(existsSync(dataDir)).toBe(false)
-  await new Promise((resolve) => server.close(resolve))
-})
+test(
+  'a missing text, a directory, a port in use and wrong usage end with one line',
+  {
+    timeout: 60_000,
+  },
+  async () => {
+    const dataDir = join(temporaryDirectory(), 'data')
+    const server = createServer()
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const cases = [
+      {
+        args: ['--input', '/nowhere/text'],
+        code: 1,
+        line: 'The input /nowhere/text does not exist',
+      },
+      { args: ['--input', tmpdir()], code: 1, line: 'is a directory' },
+      { args: ['--port', String(port)], code: 1, line: `Port ${port} on 127.0.0.1 is in use` },
+      { args: ['--instances', '0'], code: 2, line: 'It must be from 1 to 16' },
+      { args: ['--rate', 'fast'], code: 2, line: 'a number of lines a second' },
+    ]
+    const check = async ({ args, code, line }: (typeof cases)[number]): Promise<void> => {
+      await using demo = new MillpondProcess('demo', '--data-dir', dataDir, ...args)
+      const result = await demo.result
+      expect({ args, code: result.code, stdout: result.stdout }).toEqual({ args, code, stdout: '' })
+      expect(result.stderr).toContain(line)
+      // Wrong usage is followed by a hint at the help.
+      expect(result.stderr.trimEnd().split('\n')).toHaveLength(code)
+    }
+    await Promise.all(cases.map(check))
+    expect(existsSync(dataDir)).toBe(false)
+    await new Promise((resolve) => server.close(resolve))
+  },
+)
 
 test('the broker says in one line that it is there, stops on SIGINT, and names a port in use', async () => {
   await using broker = new MillpondProcess('broker', '--port', '0')

@@ -69,99 +69,107 @@ async function pages(service: Service, limit: number): Promise<[string, number][
 
 const sortedCounts = Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1))
 
-test('two services answer for all words, and the one that stays goes on alone', async ({
-  signal,
-}) => {
-  await using cluster = await startedCluster()
-  await cluster.write('lines', poem)
-  await using a = await start(cluster, 'a')
-  await using b = await start(cluster, 'b')
-  const endpoints = [a, b].map(({ url }) => new URL(url).host)
+test(
+  'two services answer for all words, and the one that stays goes on alone',
+  {
+    timeout: 60_000,
+  },
+  async ({ signal }) => {
+    await using cluster = await startedCluster()
+    await cluster.write('lines', poem)
+    await using a = await start(cluster, 'a')
+    await using b = await start(cluster, 'b')
+    const endpoints = [a, b].map(({ url }) => new URL(url).host)
 
-  for (const service of [a, b]) {
-    await until(async () => isEqual(counts, Object.fromEntries(await pages(service, 3))), signal)
-    expect(await pages(service, 3)).toEqual(sortedCounts)
-  }
-  await until(() => a.streams.localTasks().length === 4 && a.streams.state === 'running', signal)
-
-  const servedBy = new Set<unknown>()
-  for (const [word, count] of Object.entries(counts)) {
-    const answers = [await get(`${store(a)}/keys/${word}`), await get(`${store(b)}/keys/${word}`)]
-    for (const { status, body } of answers) {
-      expect([status, body.key, body.value]).toEqual([200, word, count])
-      servedBy.add(body.meta.servedBy)
+    for (const service of [a, b]) {
+      await until(async () => isEqual(counts, Object.fromEntries(await pages(service, 3))), signal)
+      expect(await pages(service, 3)).toEqual(sortedCounts)
     }
-    expect(answers[0]?.body.meta.servedBy).toBe(answers[1]?.body.meta.servedBy)
-    expect(await a.store(wordCounts).get(word)).toBe(count)
-    expect(await b.store(wordCounts).get(word)).toBe(count)
-  }
-  expect(servedBy).toEqual(new Set(endpoints))
+    await until(() => a.streams.localTasks().length === 4 && a.streams.state === 'running', signal)
 
-  const page = await get(`${store(a)}/keys?limit=100`)
-  expect(page.body.meta).toMatchObject({
-    partitions: [0, 1, 2, 3],
-    servedBy: [...endpoints].sort(),
-    partial: false,
-  })
-  const absent = await get(`${store(a)}/keys/never`)
-  expect([absent.status, absent.body.code]).toEqual([404, 'KEY_NOT_FOUND'])
-  expect(Object.fromEntries(await b.store(wordCounts).getMany(['to', 'never', 'be']))).toEqual({
-    to: 4,
-    be: 2,
-  })
-  const rows: [string, number][] = []
-  for await (const row of a.store(wordCounts).range({ from: 'o', reverse: true })) rows.push(row)
-  expect(rows).toEqual(sortedCounts.filter(([word]) => word >= 'o').reverse())
-  expect(await a.store(wordCounts).approximateEntryCount()).toBe(10)
-  for (const service of [a, b]) {
-    expect((await get(`${service.url}/livez`)).status).toBe(200)
-    expect((await get(`${service.url}/readyz`)).status).toBe(200)
-  }
+    const servedBy = new Set<unknown>()
+    for (const [word, count] of Object.entries(counts)) {
+      const answers = [await get(`${store(a)}/keys/${word}`), await get(`${store(b)}/keys/${word}`)]
+      for (const { status, body } of answers) {
+        expect([status, body.key, body.value]).toEqual([200, word, count])
+        servedBy.add(body.meta.servedBy)
+      }
+      expect(answers[0]?.body.meta.servedBy).toBe(answers[1]?.body.meta.servedBy)
+      expect(await a.store(wordCounts).get(word)).toBe(count)
+      expect(await b.store(wordCounts).get(word)).toBe(count)
+    }
+    expect(servedBy).toEqual(new Set(endpoints))
 
-  await b.close()
-  await expect(fetch(`${b.url}/livez`)).rejects.toThrow('fetch failed')
-  await until(async () => isEqual(counts, Object.fromEntries(await pages(a, 100))), signal)
-  const alone = await get(`${store(a)}/keys/to`)
-  expect([alone.body.value, alone.body.meta.servedBy]).toEqual([4, endpoints[0]])
-})
+    const page = await get(`${store(a)}/keys?limit=100`)
+    expect(page.body.meta).toMatchObject({
+      partitions: [0, 1, 2, 3],
+      servedBy: [...endpoints].sort(),
+      partial: false,
+    })
+    const absent = await get(`${store(a)}/keys/never`)
+    expect([absent.status, absent.body.code]).toEqual([404, 'KEY_NOT_FOUND'])
+    expect(Object.fromEntries(await b.store(wordCounts).getMany(['to', 'never', 'be']))).toEqual({
+      to: 4,
+      be: 2,
+    })
+    const rows: [string, number][] = []
+    for await (const row of a.store(wordCounts).range({ from: 'o', reverse: true })) rows.push(row)
+    expect(rows).toEqual(sortedCounts.filter(([word]) => word >= 'o').reverse())
+    expect(await a.store(wordCounts).approximateEntryCount()).toBe(10)
+    for (const service of [a, b]) {
+      expect((await get(`${service.url}/livez`)).status).toBe(200)
+      expect((await get(`${service.url}/readyz`)).status).toBe(200)
+    }
 
-test('while instances come and go each answer is right, or a 503 that says when to ask again', async ({
-  signal,
-}) => {
-  await using cluster = await startedCluster()
-  await cluster.write('lines', poem)
-  await using a = await start(cluster, 'a')
-  await until(async () => isEqual(counts, Object.fromEntries(await pages(a, 100))), signal)
+    await b.close()
+    await expect(fetch(`${b.url}/livez`)).rejects.toThrow('fetch failed')
+    await until(async () => isEqual(counts, Object.fromEntries(await pages(a, 100))), signal)
+    const alone = await get(`${store(a)}/keys/to`)
+    expect([alone.body.value, alone.body.meta.servedBy]).toEqual([4, endpoints[0]])
+  },
+)
 
-  const outcomes = new Map<string, number>()
-  const over = new AbortController()
-  /** Asks for all words, one after the other, until the coming and going is over. */
-  const ask = async (): Promise<void> => {
-    while (!over.signal.aborted) {
-      for (const [word, count] of Object.entries({ ...counts, never: 0 })) {
-        const { status, headers, body } = await get(`${store(a)}/keys/${word}`)
-        const answer = status === 503 ? `503 ${headers.get('retry-after')}` : String(status)
-        const wrong = status === 200 && body.value !== count ? ` but ${body.value}` : ''
-        const outcome = `${word === 'never' ? 'absent' : 'present'}: ${answer}${wrong}`
-        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+test(
+  'while instances come and go each answer is right, or a 503 that says when to ask again',
+  {
+    timeout: 60_000,
+  },
+  async ({ signal }) => {
+    await using cluster = await startedCluster()
+    await cluster.write('lines', poem)
+    await using a = await start(cluster, 'a')
+    await until(async () => isEqual(counts, Object.fromEntries(await pages(a, 100))), signal)
+
+    const outcomes = new Map<string, number>()
+    const over = new AbortController()
+    /** Asks for all words, one after the other, until the coming and going is over. */
+    const ask = async (): Promise<void> => {
+      while (!over.signal.aborted) {
+        for (const [word, count] of Object.entries({ ...counts, never: 0 })) {
+          const { status, headers, body } = await get(`${store(a)}/keys/${word}`)
+          const answer = status === 503 ? `503 ${headers.get('retry-after')}` : String(status)
+          const wrong = status === 200 && body.value !== count ? ` but ${body.value}` : ''
+          const outcome = `${word === 'never' ? 'absent' : 'present'}: ${answer}${wrong}`
+          outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
+        }
       }
     }
-  }
-  const asking = Promise.all([ask(), ask(), ask(), ask()])
-  for (const name of ['b', 'c']) {
-    const other = await start(cluster, name)
-    await until(() => other.streams.localTasks().length === 4, signal)
-    await until(async () => isEqual(counts, Object.fromEntries(await pages(other, 100))), signal)
-    await other.close()
-    await until(async () => isEqual(counts, Object.fromEntries(await pages(a, 100))), signal)
-  }
-  over.abort()
-  await asking
-  const expected = ['present: 200', 'absent: 404', 'present: 503 1', 'absent: 503 1']
-  expect([...outcomes.keys()].filter((outcome) => !expected.includes(outcome))).toEqual([])
-  expect(outcomes.get('present: 200')).toBeGreaterThan(0)
-  expect(outcomes.get('absent: 404')).toBeGreaterThan(0)
-})
+    const asking = Promise.all([ask(), ask(), ask(), ask()])
+    for (const name of ['b', 'c']) {
+      const other = await start(cluster, name)
+      await until(() => other.streams.localTasks().length === 4, signal)
+      await until(async () => isEqual(counts, Object.fromEntries(await pages(other, 100))), signal)
+      await other.close()
+      await until(async () => isEqual(counts, Object.fromEntries(await pages(a, 100))), signal)
+    }
+    over.abort()
+    await asking
+    const expected = ['present: 200', 'absent: 404', 'present: 503 1', 'absent: 503 1']
+    expect([...outcomes.keys()].filter((outcome) => !expected.includes(outcome))).toEqual([])
+    expect(outcomes.get('present: 200')).toBeGreaterThan(0)
+    expect(outcomes.get('absent: 404')).toBeGreaterThan(0)
+  },
+)
 
 test('the port answers 503 before the instance runs, and serve waits until it does', async ({
   signal,
