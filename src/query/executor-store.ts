@@ -46,9 +46,10 @@ class ExecutorStore<K, V> implements QueryableKeyValueStore<K, V> {
     return this.#descriptor.name
   }
 
-  async get(key: K, { signal }: QueryOptions = {}): Promise<V | undefined> {
+  async get(key: K, { signal, timeout: timeoutMs }: QueryOptions = {}): Promise<V | undefined> {
     const keyBytes = this.#keyBytes(key)
-    const { found } = await this.#executor.get({ kind: 'get', store: this.name, keyBytes, signal })
+    const request = { kind: 'get', store: this.name, keyBytes, timeoutMs, signal } as const
+    const { found } = await this.#executor.get(request)
     return found === undefined ? undefined : this.#owned(found.value as V)
   }
 
@@ -90,15 +91,15 @@ class ExecutorStore<K, V> implements QueryableKeyValueStore<K, V> {
     return this.#scan({ prefix: Buffer.from(prefix), reverse: options.reverse }, options)
   }
 
-  async approximateEntryCount({ signal }: QueryOptions = {}): Promise<number> {
-    const request = { kind: 'count', store: this.name, signal } as const
+  async approximateEntryCount({ signal, timeout: timeoutMs }: QueryOptions = {}): Promise<number> {
+    const request = { kind: 'count', store: this.name, timeoutMs, signal } as const
     return (await this.#executor.count(request)).approximate
   }
 
   /** Page by page: each is read at one moment, and between two of them tasks may come and go. */
   async *#scan(
     bounds: ScanBounds,
-    { limit = Number.POSITIVE_INFINITY, signal }: { limit?: number; signal?: AbortSignal },
+    { limit = Number.POSITIVE_INFINITY, signal, timeout }: QueryOptions & { limit?: number },
   ): AsyncGenerator<[K, V], void, undefined> {
     let left = limit
     let after: Buffer | undefined
@@ -109,6 +110,7 @@ class ExecutorStore<K, V> implements QueryableKeyValueStore<K, V> {
         bounds,
         after,
         limit: Math.min(left, pageRowsMax),
+        timeoutMs: timeout,
         signal,
       })
       for (const { key, value } of page.rows) yield [key as K, this.#owned(value as V)]

@@ -3,6 +3,12 @@ import type { RangeOptions } from '../store/key-value-store.ts'
 
 /** Options of every question. */
 export interface QueryOptions {
+  /**
+   * Milliseconds to wait for an owner that is starting, moving or restoring, before its error is
+   * thrown; 0: not at all. Default: 10 seconds for `service.store`, which asks the whole application;
+   * `streams.store` never waits.
+   */
+  readonly timeout?: number
   /** Ends the wait with `ABORTED`. */
   readonly signal?: AbortSignal
 }

@@ -19,6 +19,7 @@ export interface GetRequest {
   readonly kind: 'get'
   readonly store: string
   readonly keyBytes: Buffer
+  readonly timeoutMs?: number
   readonly signal?: AbortSignal
 }
 
@@ -32,6 +33,7 @@ export interface PageRequest {
   readonly limit: number
   /** Answer from the partitions that can be reached, and name the others. */
   readonly allowPartial?: boolean
+  readonly timeoutMs?: number
   readonly signal?: AbortSignal
 }
 
@@ -40,6 +42,7 @@ export interface CountRequest {
   readonly kind: 'count'
   readonly store: string
   readonly allowPartial?: boolean
+  readonly timeoutMs?: number
   readonly signal?: AbortSignal
 }
 

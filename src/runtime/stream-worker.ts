@@ -310,15 +310,17 @@ export class StreamWorker implements MembershipHandlers {
     const held = this.#tasks.manager.tasks
     const added = sortedTaskIds(target.active).filter((id) => !held.has(id))
     this.#tasks.setTarget(target.active)
-    if (added.length > 0) {
-      this.#options.listener.onStatus('rebalancing')
-      await this.#open(added)
-    }
+    if (added.length > 0) this.#options.listener.onStatus('rebalancing')
+    await this.#open(added)
     this.#tellStatus()
   }
 
   async #open(ids: readonly TaskId[]): Promise<void> {
     try {
+      if (ids.length === 0) {
+        await this.#tasks.learnTopics()
+        return
+      }
       await this.#tasks.open(ids)
       this.#log.info('tasks were assigned', { tasks: ids })
     } catch (error) {

@@ -117,9 +117,9 @@ export class WorkerTasks {
 
   /** Makes these tasks, finds out where they begin, and starts to restore them. */
   async open(ids: readonly TaskId[]): Promise<void> {
-    const { client, config, topics, ports } = this.#options
+    const { client, config, ports } = this.#options
     const { signal } = this.#opening
-    await this.#patiently('topics', () => topics.load(client, signal))
+    await this.learnTopics()
     const tasks = ids.map((id) => this.#manager.create(id))
     const inputs = tasks.flatMap((task) => task.inputs)
     const offsets = await this.#patiently('committed offsets', () =>
@@ -132,6 +132,12 @@ export class WorkerTasks {
       this.#begin(id, committed)
       await yieldTurn(ports.clock)
     }
+  }
+
+  /** What questions need to know of the topics, also where no task is: their partition counts. */
+  learnTopics(): Promise<void> {
+    const { client, topics } = this.#options
+    return this.#patiently('topics', () => topics.load(client, this.#opening.signal))
   }
 
   /**

@@ -18,6 +18,7 @@ import { PeerPools } from './peer-pools.ts'
 import { resolveServeConfig, type ResolvedServeConfig, type ServeConfig } from './serve-config.ts'
 import type { Service } from './service.ts'
 import type { TypedApp } from './typed-app.ts'
+import { WaitingExecutor } from './waiting-executor.ts'
 
 /** Milliseconds that another instance has for an answer. */
 const hopTimeoutMs = 10_000
@@ -114,7 +115,7 @@ class StreamsService implements Service {
   readonly closed: Promise<void>
   readonly #parts: ServiceParts
   readonly #pools: PeerPools
-  readonly #executor: ExposedExecutor
+  readonly #executor: WaitingExecutor
   #closing: Promise<void> | undefined
 
   constructor(parts: ServiceParts) {
@@ -130,7 +131,7 @@ class StreamsService implements Service {
     const target = streams.queryTarget
     const peers = new HopPeers(target, this.#pools)
     const router = new QueryRouter({ target, self: endpoint, peers })
-    this.#executor = new ExposedExecutor(config.exposure, router)
+    this.#executor = new WaitingExecutor(new ExposedExecutor(config.exposure, router), ports.clock)
     subject.instance = { target, router, streams }
     // Who stops the instance alone wants the service gone as well; one that failed stays to say so.
     this.closed = streams.closed.then(() => this.close())

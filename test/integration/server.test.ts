@@ -67,6 +67,21 @@ async function pages(service: Service, limit: number): Promise<[string, number][
   return rows
 }
 
+test('whoever is served may ask at once, also an instance that has no task yet', async ({
+  signal,
+}) => {
+  await using cluster = await startedCluster(1)
+  await cluster.write('lines', poem)
+  const services = await Promise.all([start(cluster, 'a'), start(cluster, 'b')])
+  await using a = services[0]
+  await using b = services[1]
+  const first = await Promise.all([a, b].map((service) => service.store(wordCounts).get('never')))
+  expect(first).toEqual([undefined, undefined])
+  for (const service of [a, b]) {
+    await until(async () => (await service.store(wordCounts).get('to')) === 4, signal)
+  }
+})
+
 const sortedCounts = Object.entries(counts).sort(([a], [b]) => (a < b ? -1 : 1))
 
 test(
@@ -177,14 +192,25 @@ test('the port answers 503 before the instance runs, and serve waits until it do
   await using cluster = await TestCluster.start()
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
-  const starting = start(cluster, 'a', { http: { port } })
+  // No broker is there, so it cannot come to run before it is asked.
+  const controller = new AbortController()
+  const starting = start(cluster, 'a', {
+    brokers: ['127.0.0.1:1'],
+    http: { port },
+    signal: controller.signal,
+  })
   starting.catch(() => undefined)
   const early = await until(() => get(`${url}/v1/stores/word-counts/keys/to`), signal)
   expect(early.status).toBe(503)
   expect(early.headers.get('retry-after')).toBe('1')
   expect(['STREAMS_NOT_STARTED', 'STREAMS_REBALANCING']).toContain(early.body.code)
+  controller.abort()
+  await expect(starting).rejects.toMatchObject({ code: 'ABORTED' })
+
   // The source topic is not there: the start fails, and nothing is left open.
-  await expect(starting).rejects.toMatchObject({ code: 'SOURCE_TOPIC_MISSING' })
+  await expect(start(cluster, 'a', { http: { port } })).rejects.toMatchObject({
+    code: 'SOURCE_TOPIC_MISSING',
+  })
   await expect(fetch(`${url}/livez`)).rejects.toThrow('fetch failed')
 
   await cluster.createTopic('lines', 2)
