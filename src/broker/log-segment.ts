@@ -170,8 +170,8 @@ export class LogSegment {
     return bytes.subarray(0, wholeBatchesEnd(bytes))
   }
 
-  /** The first record whose timestamp is at least this one, if any. */
-  findTimestamp(timestamp: number): TimestampOffset | undefined {
+  /** The first record from this offset on whose timestamp is at least this one, if any. */
+  findTimestamp(timestamp: number, offsetMin: number): TimestampOffset | undefined {
     if (this.#maxTimestamp < timestamp) return undefined
     // All before the last entry that saw only older timestamps can be passed over.
     let entry = 0
@@ -184,8 +184,8 @@ export class LogSegment {
     }
     const scanner = this.scan(this.#indexPositions[entry] ?? 0)
     while (scanner.next()) {
-      if (scanner.maxTimestamp < timestamp) continue
-      const found = findInBatch(scanner, timestamp)
+      if (scanner.maxTimestamp < timestamp || scanner.lastOffset < offsetMin) continue
+      const found = findInBatch(scanner, timestamp, offsetMin)
       if (found !== undefined) return found
     }
     return undefined
@@ -196,7 +196,7 @@ export class LogSegment {
     if (this.#maxTimestamp < 0) return undefined
     const scanner = this.scan(this.#maxTimestampPosition)
     if (!scanner.next()) return undefined
-    return findInBatch(scanner, this.#maxTimestamp)
+    return findInBatch(scanner, this.#maxTimestamp, 0)
   }
 
   /** A walk over the batches from this position on. */
@@ -315,13 +315,17 @@ function wholeBatchesEnd(bytes: Buffer): number {
   return end
 }
 
-function findInBatch(scanner: BatchScanner, timestamp: number): TimestampOffset | undefined {
+function findInBatch(
+  scanner: BatchScanner,
+  timestamp: number,
+  offsetMin: number,
+): TimestampOffset | undefined {
   const reader = new RecordBatchReader()
   reader.reset(scanner.batch())
   try {
     if (!reader.nextBatch()) return undefined
     while (reader.next()) {
-      if (reader.timestamp >= timestamp)
+      if (reader.timestamp >= timestamp && reader.offset >= offsetMin)
         return { timestamp: reader.timestamp, offset: reader.offset }
     }
     return undefined
@@ -329,6 +333,6 @@ function findInBatch(scanner: BatchScanner, timestamp: number): TimestampOffset 
     if (!isStreamsError(error)) throw error
     // A codec that is missing here, or a producer that compressed rubbish. The start of the batch
     // is the closest that is known, and never later than what was asked for.
-    return { timestamp: scanner.maxTimestamp, offset: scanner.baseOffset }
+    return { timestamp: scanner.maxTimestamp, offset: Math.max(scanner.baseOffset, offsetMin) }
   }
 }

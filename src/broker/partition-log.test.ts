@@ -404,6 +404,16 @@ describe('timestamps', () => {
     expect(log.findMaxTimestamp()).toEqual({ offset: 4, timestamp: 400 })
   })
 
+  test('records before the start of the log are passed over, also in a batch that holds both', () => {
+    const log = openLog(newPlace())
+    append(log, ['a', 'b'], { timestamps: [100, 500] })
+    append(log, ['c', 'd', 'e'], { timestamps: [200, 300, 400] })
+    log.deleteBefore(3)
+    expect(log.findTimestamp(0)).toEqual({ offset: 3, timestamp: 300 })
+    expect(log.findTimestamp(301)).toEqual({ offset: 4, timestamp: 400 })
+    expect(log.findTimestamp(401)).toBeUndefined()
+  })
+
   test('the search through many batches gives what a search from the start would', () => {
     const log = openLog(newPlace({ segmentBytes: 50_000 }))
     for (let index = 0; index < 2_000; index++) append(log, ['x'], { timestamps: [index * 10] })

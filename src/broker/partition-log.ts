@@ -187,8 +187,8 @@ export class PartitionLog {
     for (let index = 0; index < this.#segments.length; index += 1) {
       const segment = this.#segments[index] as LogSegment
       if (segment.maxTimestamp < timestamp) continue
-      const found = this.#use(index).findTimestamp(timestamp)
-      if (found !== undefined && found.offset >= this.#startOffset) return found
+      const found = this.#use(index).findTimestamp(timestamp, this.#startOffset)
+      if (found !== undefined) return found
     }
     return undefined
   }
