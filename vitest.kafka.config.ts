@@ -22,6 +22,7 @@ function onKafka(
   version: string,
   order: number,
   include: readonly string[],
+  setup: readonly string[] = [],
 ): TestProjectInlineConfiguration {
   return {
     resolve: base.resolve,
@@ -31,7 +32,7 @@ function onKafka(
       include: [...include],
       exclude: [...configDefaults.exclude, ...notEngine],
       env: { MILLPOND_TEST_KAFKA_VERSION: version },
-      globalSetup: ['test/kafka/real-kafka.ts'],
+      globalSetup: ['test/kafka/real-kafka.ts', ...setup],
       sequence: { groupOrder: order },
       testTimeout: 40_000,
       hookTimeout: 60_000,
@@ -52,7 +53,12 @@ export default defineConfig({
     projects:
       missing === undefined
         ? [
-            onKafka('4.4.0', 0, [...engine, 'test/kafka/**/*.test.ts']),
+            onKafka(
+              '4.4.0',
+              0,
+              [...engine, 'test/kafka/**/*.test.ts'],
+              ['test/kafka/java-programs.ts'],
+            ),
             onKafka('4.2.1', 1, shorter),
             onKafka('3.9.2', 2, shorter),
           ]

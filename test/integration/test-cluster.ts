@@ -20,6 +20,8 @@ export interface ReadRecord {
   readonly offset: number
   readonly key: Buffer | null
   readonly value: Buffer | null
+  /** Milliseconds. */
+  readonly timestamp: number
 }
 
 /**
@@ -37,6 +39,8 @@ export const devBrokerOnly = { skip: realKafka !== undefined }
 /** A broker, and what a test may ask of it. */
 interface TestBroker {
   readonly address: string
+  /** True when others use it at the same time, and after us. */
+  readonly isShared: boolean
   /** Ends the broker and starts it again with the same data on the same port. */
   restart(): Promise<void>
   /** Compacts and expires logs now. */
@@ -49,6 +53,7 @@ async function startDevBroker(): Promise<TestBroker> {
   let broker: Broker = await startBroker({ disk, autoCreateTopics: false })
   return {
     address: broker.address,
+    isShared: false,
     restart: async () => {
       const { port } = broker
       await broker.close()
@@ -63,7 +68,13 @@ function runningKafka(address: string): TestBroker {
   const refuse = (): never => {
     throw new Error('Only the dev broker can do that: give the test the option devBrokerOnly.')
   }
-  return { address, restart: refuse, clean: refuse, close: () => Promise.resolve() }
+  return {
+    address,
+    isShared: true,
+    restart: refuse,
+    clean: refuse,
+    close: () => Promise.resolve(),
+  }
 }
 
 /**
@@ -82,17 +93,22 @@ export class TestCluster implements AsyncDisposable {
   readonly client: KafkaClient
   readonly producer: Producer
 
-  private constructor(broker: TestBroker, prefix: string) {
+  private constructor(broker: TestBroker) {
     this.#broker = broker
-    this.#prefix = prefix
+    this.#prefix = broker.isShared ? `test-${randomBytes(6).toString('hex')}-` : 'test-'
     this.client = this.newClient()
     this.producer = new Producer(this.client)
   }
 
   static async start(): Promise<TestCluster> {
-    return realKafka === undefined
-      ? new TestCluster(await startDevBroker(), 'test-')
-      : new TestCluster(runningKafka(realKafka), `test-${randomBytes(6).toString('hex')}-`)
+    return new TestCluster(
+      realKafka === undefined ? await startDevBroker() : runningKafka(realKafka),
+    )
+  }
+
+  /** On a dev broker, also in a run on a real Kafka: for tests that compare the two. */
+  static async onDevBroker(): Promise<TestCluster> {
+    return new TestCluster(await startDevBroker())
   }
 
   get address(): string {
@@ -132,9 +148,15 @@ export class TestCluster implements AsyncDisposable {
     return this.#broker.clean()
   }
 
-  async createTopic(short: string, partitions: number): Promise<void> {
+  async createTopic(
+    short: string,
+    partitions: number,
+    configs: Readonly<Record<string, string>> = {},
+  ): Promise<void> {
     const topic = this.name(short)
-    await new Admin(this.client).createTopics([{ topic, partitions, replicationFactor: 1 }])
+    await new Admin(this.client).createTopics([
+      { topic, partitions, replicationFactor: 1, configs },
+    ])
     await this.client.topicMetadata([topic])
   }
 
@@ -177,6 +199,7 @@ export class TestCluster implements AsyncDisposable {
               offset: reader.offset,
               key: key && Buffer.from(key),
               value: value && Buffer.from(value),
+              timestamp: reader.timestamp,
             })
           }
         }
@@ -212,7 +235,7 @@ export class TestCluster implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.allSettled(this.#streams.map((streams) => streams.close({ timeout: 1000 })))
     await this.producer.close()
-    if (realKafka !== undefined) await this.#deleteTopics()
+    if (this.#broker.isShared) await this.#deleteTopics()
     await this.client.close()
     await this.#broker.close()
     rmSync(this.directory, { recursive: true, force: true })
