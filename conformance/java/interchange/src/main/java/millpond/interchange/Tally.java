@@ -9,6 +9,7 @@ import java.util.concurrent.ExecutionException;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.Serde;
@@ -88,6 +89,8 @@ public final class Tally {
     config.put(StreamsConfig.STATE_DIR_CONFIG, stateDirectory);
     config.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, cacheBytes);
     config.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 100);
+    // Else each look at the end of a changelog waits for half a second.
+    config.put(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG, 50);
     try (KafkaStreams streams = new KafkaStreams(topology(), config);
         Admin admin = Admin.create(Map.of("bootstrap.servers", bootstrap))) {
       streams.start();
