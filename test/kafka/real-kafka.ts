@@ -8,6 +8,6 @@ import { KafkaCluster } from '../peers/kafka-cluster.ts'
 export async function setup({ config }: TestProject): Promise<() => Promise<void>> {
   const version = config.env['MILLPOND_TEST_KAFKA_VERSION']
   const cluster = await KafkaCluster.start({ version, heapMb: 512 })
-  config.env['MILLPOND_TEST_KAFKA'] = cluster.bootstrap.join(',')
+  config.env['MILLPOND_TEST_KAFKA'] = cluster.bootstrap[0]
   return () => cluster.close()
 }
