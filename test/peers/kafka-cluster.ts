@@ -236,9 +236,17 @@ function format(library: string, clusterId: string, properties: string): void {
   if (status !== 0) throw new Error(`Kafka's storage could not be formatted:\n${stdout}${stderr}`)
 }
 
-/** Runs its arguments, and ends them when standard input closes: with us, however we end. */
-const watched =
-  'exec 3<&0; "$@" </dev/null & pid=$!; { cat <&3 >/dev/null; kill $pid; } & wait $pid'
+/**
+ * Runs its arguments, and ends them when standard input closes: with us, however we end. A broker
+ * whose cluster has gone would wait for it for minutes, so it gets a few seconds.
+ */
+const watched = `exec 3<&0; "$@" </dev/null & pid=$!
+{
+  cat <&3 >/dev/null; kill $pid
+  for _ in $(seq ${stopTimeoutMs / 1000}); do kill -0 $pid || exit; sleep 1; done
+  kill -9 $pid
+} 2>/dev/null &
+wait $pid`
 
 function launch(
   library: string,
