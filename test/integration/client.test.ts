@@ -439,8 +439,11 @@ describe('offsets', () => {
 })
 
 describe('administration', () => {
-  test('topics are created once, grown, listed and deleted', async () => {
+  test('topics are created once, grown, listed and deleted', async ({ signal }) => {
     const { cluster, client, admin } = await started()
+    // Each broker learns of a change when it does.
+    const isListed = async (...shorts: string[]) =>
+      cluster.own((await admin.listTopics()).keys()).join() === shorts.join()
     const [a, b, c, missing] = ['a', 'b', 'c', 'missing'].map((short) => cluster.name(short)) as [
       string,
       string,
@@ -466,13 +469,13 @@ describe('administration', () => {
       code: 'KAFKA_ERROR',
       context: { api: 'CreatePartitions', subject: b, error: 'INVALID_PARTITIONS' },
     })
-    expect(cluster.own((await admin.listTopics()).keys())).toEqual(['a', 'b', 'c'])
+    await until(() => isListed('a', 'b', 'c'), signal)
     const described = await admin.describeTopics([a, missing])
     expect([...described.keys()]).toEqual([a])
 
     await admin.deleteTopics([a, missing])
     expect(client.partitionCount(a)).toBeUndefined()
-    expect(cluster.own((await admin.listTopics()).keys())).toEqual(['b', 'c'])
+    await until(() => isListed('b', 'c'), signal)
   })
 
   test('a topic that cannot be created is told, and the others are created', async ({ signal }) => {

@@ -12,7 +12,9 @@ import { KafkaClient } from '../../src/client/kafka-client.ts'
 import { listOffsets } from '../../src/client/offsets.ts'
 import { Producer } from '../../src/client/producer.ts'
 import { KafkaStreams, type Topology } from '../../src/index.ts'
+import { metadata } from '../../src/protocol/messages/3-metadata.ts'
 import { RecordBatchReader } from '../../src/protocol/record-batch.ts'
+import { until } from './until.ts'
 
 /** A record as a test reads it. */
 export interface ReadRecord {
@@ -158,6 +160,14 @@ export class TestCluster implements AsyncDisposable {
       { topic, partitions, replicationFactor: 1, configs },
     ])
     await this.client.topicMetadata([topic])
+    // Whoever is asked next, of several brokers, must know it.
+    for (const node of this.client.nodes.keys()) {
+      await until(async () => {
+        const asked = { topics: [{ name: topic }], allowAutoTopicCreation: false }
+        const { topics } = await this.client.request(metadata, asked, { node })
+        return topics[0]?.errorCode === 0
+      })
+    }
   }
 
   /** Writes lines without keys, one partition after the other, and waits until the broker has them. */
