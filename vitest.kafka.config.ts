@@ -37,6 +37,7 @@ function onKafka(
       testTimeout: 40_000,
       hookTimeout: 60_000,
       maxWorkers: 2,
+      maxConcurrency: 2,
     },
   }
 }

@@ -99,7 +99,7 @@ function manyOf(seed: number): { lines: Line[]; amounts: Amount[] } {
   }
 }
 
-describe.each([
+describe.concurrent.each([
   { ...kafka, ...withCache },
   { ...kafka, ...withoutCache },
   { ...devBroker, ...withCache },
@@ -164,7 +164,7 @@ describe.each([
   })
 })
 
-describe.each([kafka, devBroker])('on $broker', ({ start }) => {
+describe.concurrent.each([kafka, devBroker])('on $broker', ({ start }) => {
   test('both make the same topics, changelogs and commits', slow, async ({ signal }) => {
     await using cluster = await start()
     await Tally.createInput(cluster)
