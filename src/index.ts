@@ -17,14 +17,40 @@ export type { Serde, SerdeText } from './serde/serde.ts'
 export { serdes } from './serde/serdes.ts'
 export type { StandardSchema } from './serde/standard-schema.ts'
 
-export { keyValueStore } from './store/descriptor.ts'
-export type { AnyStore, KeyValueStoreDescriptor, StoreOptions } from './store/descriptor.ts'
+export { keyValueStore, sessionStore, versionedStore, windowStore } from './store/descriptor.ts'
+export type {
+  AnyStore,
+  KeyValueStoreDescriptor,
+  SessionStoreDescriptor,
+  SessionStoreOptions,
+  StoreOptions,
+  VersionedStoreDescriptor,
+  VersionedStoreOptions,
+  WindowStoreDescriptor,
+  WindowStoreOptions,
+} from './store/descriptor.ts'
 export type {
   KeyValueStore,
   RangeOptions,
   ReadOnlyKeyValueStore,
   StoreIterator,
+  TimestampedKeyValueStore,
+  ValueAndTimestamp,
 } from './store/key-value-store.ts'
+export type { ReadOnlySessionStore, SessionStore } from './store/session-store.ts'
+export type {
+  PutVersion,
+  ReadOnlyVersionedStore,
+  VersionedRecord,
+  VersionedStore,
+} from './store/versioned-store.ts'
+export type {
+  ReadOnlyWindowStore,
+  TimestampedWindowStore,
+  WindowRangeOptions,
+  WindowStore,
+} from './store/window-store.ts'
+export type { Window, Windowed } from './store/windowed.ts'
 export type { RecordHeaders } from './store/state-store.ts'
 
 export { createLog } from './base/log.ts'

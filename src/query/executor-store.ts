@@ -28,7 +28,11 @@ export function executorStore<D extends AnyStore>(
   executor: QueryExecutor,
   descriptor: D,
 ): QueryableStore<D> {
-  // The conditional type of a union of one kind; each kind gets its own class here.
+  if (descriptor.kind !== 'key-value') {
+    const detail = `${descriptor.kind} stores cannot be asked`
+    throw new StreamsError('QUERY_INVALID', { detail })
+  }
+  // The conditional type of a union; each kind gets its own class here.
   return new ExecutorStore(executor, descriptor) as unknown as QueryableStore<D>
 }
 

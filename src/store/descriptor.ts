@@ -21,9 +21,71 @@ export interface KeyValueStoreDescriptor<K, V> extends StoreOptions {
   readonly value: Serde<V>
 }
 
-// Window, session and versioned stores join this union with the operators that need them.
-// oxlint-disable-next-line typescript/no-explicit-any -- variance: a descriptor of any types fits
-export type AnyStore = KeyValueStoreDescriptor<any, any>
+/** What {@link windowStore} takes beside the serdes. */
+export interface WindowStoreOptions extends StoreOptions {
+  /**
+   * Milliseconds of stream time for which a window is kept, counted from its start. A windowed
+   * operator states it when it is absent (as long as its windows need); elsewhere it is needed.
+   */
+  readonly retention?: number
+  /** Milliseconds from the start to the end of a window. As `retention`: a windowed operator states it. */
+  readonly windowSize?: number
+  /** Keep all that is put under one key and start, instead of the last. Such stores are not cached. */
+  readonly retainDuplicates?: boolean
+}
+
+/** A store of windows of a fixed size. Made by {@link windowStore}. */
+export interface WindowStoreDescriptor<K, V> extends WindowStoreOptions {
+  readonly kind: 'window'
+  readonly name: string
+  readonly key: Serde<K>
+  readonly value: Serde<V>
+}
+
+/** What {@link sessionStore} takes beside the serdes. */
+export interface SessionStoreOptions extends StoreOptions {
+  /**
+   * Milliseconds of stream time for which a session is kept, counted from its end. A session
+   * aggregation states it when it is absent (as long as its windows need); elsewhere it is needed.
+   */
+  readonly retention?: number
+}
+
+/** A store of sessions: windows that are as long as somebody was active. Made by {@link sessionStore}. */
+export interface SessionStoreDescriptor<K, V> extends SessionStoreOptions {
+  readonly kind: 'session'
+  readonly name: string
+  readonly key: Serde<K>
+  readonly value: Serde<V>
+}
+
+/** What {@link versionedStore} takes beside the serdes. Versioned stores are never cached. */
+export interface VersionedStoreOptions extends Omit<StoreOptions, 'caching'> {
+  /** Milliseconds of stream time for which old versions are kept and late ones are taken. */
+  readonly historyRetention: number
+  /** Milliseconds in one piece of history, which expires as a whole. Default: a third of a short retention to a 24th of a long one, as in Java. */
+  readonly segmentInterval?: number
+}
+
+/** A store of the values that keys had over time. Made by {@link versionedStore}. */
+export interface VersionedStoreDescriptor<K, V> extends VersionedStoreOptions {
+  readonly kind: 'versioned'
+  readonly name: string
+  readonly key: Serde<K>
+  readonly value: Serde<V>
+  readonly caching?: false
+}
+
+/** A store of any kind. */
+export type AnyStore =
+  // oxlint-disable-next-line typescript/no-explicit-any -- variance: a descriptor of any types fits
+  | KeyValueStoreDescriptor<any, any>
+  // oxlint-disable-next-line typescript/no-explicit-any -- as above
+  | WindowStoreDescriptor<any, any>
+  // oxlint-disable-next-line typescript/no-explicit-any -- as above
+  | SessionStoreDescriptor<any, any>
+  // oxlint-disable-next-line typescript/no-explicit-any -- as above
+  | VersionedStoreDescriptor<any, any>
 
 /**
  * Names a key-value store and the serdes of its keys and values. The same value materializes a
@@ -37,4 +99,50 @@ export function keyValueStore<K, V>(
   options: { key: Serde<K>; value: Serde<V> } & StoreOptions,
 ): KeyValueStoreDescriptor<K, V> {
   return Object.freeze({ kind: 'key-value', name, ...options })
+}
+
+/**
+ * Names a store of windows and the serdes of its keys and values. The same value materializes a
+ * windowed aggregation and opens the store for queries.
+ *
+ * @example
+ * const clicksByMinute = windowStore('clicks-by-minute', { key: serdes.string, value: serdes.long })
+ */
+export function windowStore<K, V>(
+  name: string,
+  options: { key: Serde<K>; value: Serde<V> } & WindowStoreOptions,
+): WindowStoreDescriptor<K, V> {
+  return Object.freeze({ kind: 'window', name, ...options })
+}
+
+/**
+ * Names a store of sessions and the serdes of its keys and values. The same value materializes a
+ * session aggregation and opens the store for queries.
+ *
+ * @example
+ * const visits = sessionStore('visits', { key: serdes.string, value: serdes.long })
+ */
+export function sessionStore<K, V>(
+  name: string,
+  options: { key: Serde<K>; value: Serde<V> } & SessionStoreOptions,
+): SessionStoreDescriptor<K, V> {
+  return Object.freeze({ kind: 'session', name, ...options })
+}
+
+/**
+ * Names a store that remembers which value a key had at what time, for late records to be joined with
+ * what was true then.
+ *
+ * @example
+ * const prices = versionedStore('prices', {
+ *   key: serdes.string,
+ *   value: serdes.double,
+ *   historyRetention: hours(6),
+ * })
+ */
+export function versionedStore<K, V>(
+  name: string,
+  options: { key: Serde<K>; value: Serde<V> } & VersionedStoreOptions,
+): VersionedStoreDescriptor<K, V> {
+  return Object.freeze({ kind: 'versioned', name, ...options })
 }

@@ -58,9 +58,15 @@ export type TopologyNode = SourceNode | ProcessorNode | SinkNode
 
 /** A store in a topology: the descriptor, and what the operator that made it needs. */
 export interface StoreNode {
+  /** Complete: a window store with its retention and window size, a session store with its retention. */
   readonly descriptor: AnyStore
-  /** Keep a timestamp with each value: every table of the DSL. */
+  /**
+   * Keep a timestamp with each value: every table of the DSL. Of no meaning for session stores, whose
+   * timestamp is the session's end, and versioned ones, which always have timestamps.
+   */
   readonly timestamped: boolean
+  /** Windows and sessions by time first, so that those that close are read in order: emit on close. */
+  readonly timeOrdered?: boolean
   /** A source topic that serves as the changelog (topology.optimization), else undefined. */
   readonly sourceTopic?: string
 }

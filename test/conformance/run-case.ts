@@ -2,7 +2,7 @@ import { isStreamsError, messageOf } from '../../src/errors.ts'
 import { topic } from '../../src/dsl/topic.ts'
 import { nullable } from '../../src/serde/nullable.ts'
 import { serdes } from '../../src/serde/serdes.ts'
-import type { AnyStore } from '../../src/store/descriptor.ts'
+import type { KeyValueStoreDescriptor } from '../../src/store/descriptor.ts'
 import { TopologyTestDriver } from '../../src/testing/topology-test-driver.ts'
 import { internalTopics } from '../../src/topology/internal-topics.ts'
 import type { Topology } from '../../src/topology/topology.ts'
@@ -21,6 +21,8 @@ import { buildProcessorProgram, isProcessorProgram } from './processor-program.t
 import { Program } from './program.ts'
 
 const applicationId = 'app'
+type AnyKeyValueStore = KeyValueStoreDescriptor<unknown, unknown>
+
 const bytes = { key: nullable(serdes.bytes), value: nullable(serdes.bytes) }
 
 /** What Millpond makes of a case. */
@@ -126,14 +128,15 @@ function rowsOfStores(
 ): Record<string, ProducedRow[]> {
   const stores = topology.subtopologies.flatMap((subtopology) => subtopology.stores)
   return Object.fromEntries(
-    stores.map(({ descriptor, timestamped }) => [
-      descriptor.name,
-      timestamped ? timestampedRows(driver, descriptor) : plainRows(driver, descriptor),
-    ]),
+    stores.map(({ descriptor, timestamped }) => {
+      if (descriptor.kind !== 'key-value') throw new InvalidCase('stores of that kind are not read')
+      const rows = timestamped ? timestampedRows : plainRows
+      return [descriptor.name, rows(driver, descriptor)]
+    }),
   )
 }
 
-function timestampedRows(driver: TopologyTestDriver, descriptor: AnyStore): ProducedRow[] {
+function timestampedRows(driver: TopologyTestDriver, descriptor: AnyKeyValueStore): ProducedRow[] {
   const rows: ProducedRow[] = []
   for (const [key, { value, timestamp }] of driver.timestampedStore(descriptor).range()) {
     rows.push([
@@ -145,7 +148,7 @@ function timestampedRows(driver: TopologyTestDriver, descriptor: AnyStore): Prod
   return rows
 }
 
-function plainRows(driver: TopologyTestDriver, descriptor: AnyStore): ProducedRow[] {
+function plainRows(driver: TopologyTestDriver, descriptor: AnyKeyValueStore): ProducedRow[] {
   const rows: ProducedRow[] = []
   for (const [key, value] of driver.store(descriptor).range()) {
     rows.push([hex(descriptor.key.serialize(key)), hex(descriptor.value.serialize(value))])
