@@ -28,17 +28,17 @@ final class ProcessorProgram {
   static Topology build(JsonNode steps) {
     Topology topology = new Topology();
     for (JsonNode step : steps) {
-      String name = Program.name(step);
+      String name = Call.nameOf(step);
       String op = step.path("op").asText();
       switch (op) {
         case "source" -> topology.addSource(name,
             Formats.serde(step, "key").deserializer(),
             Formats.serde(step, "value").deserializer(),
-            Program.topics(step).toArray(new String[0]));
+            Call.topicsOf(step).toArray(new String[0]));
         case "processor" -> topology.addProcessor(name, () -> processor(step), names(step, "from"));
         case "store" -> topology.addStateStore(store(step), names(step, "processors"));
         case "sink" -> topology.addSink(name,
-            Program.topics(step).get(0),
+            Call.topicsOf(step).get(0),
             Formats.serde(step, "key").serializer(),
             Formats.serde(step, "value").serializer(),
             names(step, "from"));
@@ -49,7 +49,7 @@ final class ProcessorProgram {
   }
 
   private static String[] names(JsonNode step, String field) {
-    return Program.texts(step.path(field)).toArray(new String[0]);
+    return Call.texts(step.path(field)).toArray(new String[0]);
   }
 
   private static StoreBuilder<?> store(JsonNode step) {
@@ -60,21 +60,21 @@ final class ProcessorProgram {
         : Stores.keyValueStoreBuilder(plain(step), key, value);
     if (step.path("caching").asBoolean(false)) store.withCachingEnabled();
     JsonNode changelog = step.path("changelog");
-    if (changelog.isObject()) store.withLoggingEnabled(Program.configs(changelog));
+    if (changelog.isObject()) store.withLoggingEnabled(Call.configs(changelog));
     else if (!changelog.asBoolean(true)) store.withLoggingDisabled();
     return store;
   }
 
   private static KeyValueBytesStoreSupplier plain(JsonNode step) {
     return isPersistent(step)
-        ? Stores.persistentKeyValueStore(Program.name(step))
-        : Stores.inMemoryKeyValueStore(Program.name(step));
+        ? Stores.persistentKeyValueStore(Call.nameOf(step))
+        : Stores.inMemoryKeyValueStore(Call.nameOf(step));
   }
 
   private static KeyValueBytesStoreSupplier timestamped(JsonNode step) {
     return isPersistent(step)
-        ? Stores.persistentTimestampedKeyValueStore(Program.name(step))
-        : Stores.inMemoryKeyValueStore(Program.name(step));
+        ? Stores.persistentTimestampedKeyValueStore(Call.nameOf(step))
+        : Stores.inMemoryKeyValueStore(Call.nameOf(step));
   }
 
   private static boolean isPersistent(JsonNode step) {

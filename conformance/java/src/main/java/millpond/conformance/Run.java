@@ -154,7 +154,7 @@ final class Run {
     for (JsonNode step : topology) {
       String op = step.path("op").asText();
       boolean reads = op.equals("stream") || op.equals("table") || op.equals("source");
-      if (reads && Program.topics(step).contains(topic)) return step;
+      if (reads && Call.topicsOf(step).contains(topic)) return step;
     }
     throw new InvalidCase("no step reads the topic " + topic);
   }
