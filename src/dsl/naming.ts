@@ -1,4 +1,7 @@
+import { assertName } from '../base/legal-name.ts'
 import { StreamsError } from '../errors.ts'
+
+export { assertName } from '../base/legal-name.ts'
 
 /** The name of a step; absent: the engine gives it one, as Kafka Streams does. Java's Named. */
 export interface Named {
@@ -6,28 +9,8 @@ export interface Named {
   readonly name?: string
 }
 
-const nameLengthMax = 249
 const nameDigits = 10
 const numberedName = /^KSTREAM.*-[0-9]{10}-repartition$/
-
-/** Refuses what Java's Named and Kafka's topic names refuse. `what` is for the message. */
-export function assertName(name: string, what: string): void {
-  const illegal = reasonOfIllegalName(name)
-  if (illegal === undefined) return
-  const detail = `the name ${JSON.stringify(name)} of ${what} is not allowed: ${illegal}`
-  throw new StreamsError('TOPOLOGY_INVALID', { detail, name })
-}
-
-function reasonOfIllegalName(name: unknown): string | undefined {
-  if (typeof name !== 'string') return 'it must be a string'
-  if (name === '') return 'it is empty'
-  if (name === '.' || name === '..') return 'it stands for a directory'
-  if (name.length > nameLengthMax) return `it is longer than ${nameLengthMax} characters`
-  if (!/^[a-zA-Z0-9._-]+$/.test(name)) {
-    return 'only letters, digits, ".", "_" and "-" may be used'
-  }
-  return undefined
-}
 
 /** The nodes of a repartition step. */
 export interface RepartitionNames {

@@ -1,3 +1,5 @@
+import { assertOptions } from '../base/assert-options.ts'
+import { assertSerde } from '../serde/assert-serde.ts'
 import type { Serde } from '../serde/serde.ts'
 import { serdes } from '../serde/serdes.ts'
 import type { OffsetReset } from '../topology/node.ts'
@@ -60,6 +62,8 @@ export interface SinkTopic<K, V> {
  * A topic that may hold null values (tombstones, such as a table's) is typed so with
  * `nullable(serde)`.
  *
+ * @throws StreamsError `TOPOLOGY_INVALID` for a name that Kafka does not allow (letters, digits, `.`,
+ *   `_` and `-`, at most 249) or what is no serde, `SERDE_MISSING` without a value serde.
  * @example
  * const orders = topic('orders', { key: serdes.string, value: serdes.json<Order>() })
  */
@@ -76,7 +80,12 @@ export function topic<K, V>(
   options: { key?: Serde<K> | undefined; value: Serde<V> } & TopicOptions<K, V>,
 ): Topic<K, V> {
   assertName(name, 'a topic')
+  const of = `the topic ${name}`
+  assertOptions(options, of)
+  // A program without types may have left the options out.
+  assertSerde((options as typeof options | undefined)?.value, { part: 'value', of })
   // Without a key serde K is RawKey, by the first overload.
   const key = options.key ?? (serdes.bytes as Serde<unknown> as Serde<K>)
+  assertSerde(key, { part: 'key', of })
   return Object.freeze({ ...options, name, key })
 }

@@ -7,6 +7,7 @@
  */
 import { StreamsError } from '../errors.ts'
 import { concatBytes } from '../base/bytes.ts'
+import { assertSerde } from './assert-serde.ts'
 import { withoutNull } from './nullable.ts'
 import {
   doubleSerde,
@@ -149,6 +150,7 @@ function deserializeVariable<T>(reader: ListReader, inner: Serde<T>): (T | null)
  * const tags = serdes.list(serdes.string)
  */
 export function listSerde<T>(inner: Serde<T>): Serde<T[]> {
+  assertSerde(inner, { part: 'value', of: 'serdes.list()' })
   const name = `list(${inner.name})`
   const size = elementSizes.get(withoutNull(inner as Serde<unknown>))
   const elementBytes = inner.sizeOf

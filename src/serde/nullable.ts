@@ -1,3 +1,4 @@
+import { assertSerde } from './assert-serde.ts'
 import type { Serde } from './serde.ts'
 
 /** A serde whose values may be null: {@link nullable}. */
@@ -14,6 +15,7 @@ export interface NullableSerde<T> extends Serde<T | null> {
  * const customers = topic('customers', { key: serdes.string, value: nullable(serdes.json<Customer>()) })
  */
 export function nullable<T>(inner: Serde<T>): NullableSerde<T> {
+  assertSerde(inner, { part: 'value', of: 'nullable()' })
   const { text, identity, sizeOf } = inner
   const present = (value: T | null): T => value as T
   return Object.freeze({

@@ -1,3 +1,6 @@
+import { assertOptions } from '../base/assert-options.ts'
+import { assertName } from '../base/legal-name.ts'
+import { assertSerde } from '../serde/assert-serde.ts'
 import type { Serde } from '../serde/serde.ts'
 
 /** What all store descriptors share. */
@@ -91,6 +94,8 @@ export type AnyStore =
  * Names a key-value store and the serdes of its keys and values. The same value materializes a
  * table, opens the store for queries, and types the remote client.
  *
+ * @throws StreamsError `TOPOLOGY_INVALID` for a name that Kafka does not allow (letters, digits, `.`,
+ *   `_` and `-`, at most 249: it names a topic and a file) or what is no serde, `SERDE_MISSING`.
  * @example
  * const wordCounts = keyValueStore('word-counts', { key: serdes.string, value: serdes.long })
  */
@@ -98,7 +103,18 @@ export function keyValueStore<K, V>(
   name: string,
   options: { key: Serde<K>; value: Serde<V> } & StoreOptions,
 ): KeyValueStoreDescriptor<K, V> {
+  assertStore(name, options)
   return Object.freeze({ kind: 'key-value', name, ...options })
+}
+
+/** Refuses a name that is not allowed, and what a program without types may give as options. */
+function assertStore(name: unknown, options: unknown): void {
+  assertName(name, 'a store')
+  const of = `the store ${name}`
+  assertOptions(options, of)
+  const { key, value } = (options ?? {}) as { key?: unknown; value?: unknown }
+  assertSerde(key, { part: 'key', of })
+  assertSerde(value, { part: 'value', of })
 }
 
 /**
