@@ -3,6 +3,7 @@ import { StreamsError } from '../errors.ts'
 import { serdes } from '../serde/serdes.ts'
 import { keyValueStore } from '../store/descriptor.ts'
 import type { Topology } from '../topology/topology.ts'
+import { serve } from './serve.ts'
 import { resolveServeConfig, type ServeConfig } from './serve-config.ts'
 
 const counts = keyValueStore('counts', { key: serdes.string, value: serdes.long })
@@ -18,6 +19,7 @@ const topology: Topology = {
       repartitionSources: [],
     },
   ],
+  globalStores: [],
   copartitionGroups: [],
   describe: () => '',
 }
@@ -97,6 +99,42 @@ test.each([
   ['expose.counts', { expose: { counts: true } }],
   ['brokers', { brokers: [] }],
   ['comitInterval', { comitInterval: 5 }],
+  ['toString', { toString: 5 }],
+  ['expose', { expose: null }],
+  ['expose', { expose: 'counts' }],
+  ['expose', { expose: ['counts'] }],
+  ['http.advertise', { http: { port: 1, advertise: 7 } }],
+  ['http', { http: 7070 }],
+  ['http', { http: [7070] }],
+  ['signal', { signal: 'SIGTERM' }],
+  ['signal', { signal: {} }],
 ])('a wrong %s is named', (option, more) => {
   expect(failureOf(more)).toMatchObject({ code: 'CONFIG_INVALID', context: { option } })
 })
+
+/** As a program in JavaScript calls it, which no compiler has read. */
+const untyped = serve as unknown as (...args: unknown[]) => Promise<unknown>
+
+test.each([
+  ['no options', [topology], 'http'],
+  ['null', [topology, null], 'http'],
+  ['empty options', [topology, {}], 'http'],
+  ['a text', [topology, 'localhost:9092'], 'config'],
+  ['only a port', [topology, { http: { port: 0 } }], 'applicationId'],
+])('serve with %s says what is missing', async (_what, args, option) => {
+  await expect(untyped(...args)).rejects.toMatchObject({
+    name: 'StreamsError',
+    code: 'CONFIG_INVALID',
+    context: { option },
+  })
+})
+
+test.each([[[]], [[undefined, config()]], [[{ build: () => topology }, config()]]])(
+  'serve without a topology says so',
+  async (args) => {
+    await expect(untyped(...args)).rejects.toMatchObject({
+      code: 'TOPOLOGY_INVALID',
+      message: expect.stringContaining('the first argument must be what builder.build() returns'),
+    })
+  },
+)

@@ -1,6 +1,6 @@
 import { JavaTreeSet, copiedHashSetOrder, hashSetOrder } from './java-order.ts'
 import type { TopologyNode } from './node.ts'
-import type { Subtopology } from './topology.ts'
+import type { GlobalSubtopology, Subtopology } from './topology.ts'
 
 /** A node while a sub-topology is described. Java's InternalTopologyBuilder.AbstractNode. */
 interface Described {
@@ -12,13 +12,26 @@ interface Described {
 }
 
 /** The text of Java's TopologyDescription#toString, byte for byte. */
-export function describeTopology(subtopologies: readonly Subtopology[]): string {
-  return `Topologies:\n ${subtopologies.map(describeSubtopology).join('')}`
+export function describeTopology(
+  subtopologies: readonly Subtopology[],
+  globalStores: readonly GlobalSubtopology[],
+): string {
+  const texts = [
+    ...subtopologies.map((one) => ({ id: one.id, text: describeSubtopology(one) })),
+    ...globalStores.map((one) => ({ id: one.id, text: describeGlobalStore(one) })),
+  ]
+  texts.sort((left, right) => left.id - right.id)
+  return `Topologies:\n ${texts.map(({ text }) => text).join('')}`
 }
 
 function describeSubtopology({ id, nodes }: Subtopology): string {
   const texts = arrange(nodes).map((described) => `    ${describeNode(described)}\n`)
   return `  Sub-topology: ${id}\n${texts.join('')}\n`
+}
+
+function describeGlobalStore({ id, source, processor }: GlobalSubtopology): string {
+  const texts = arrange([source, processor]).map((described) => `    ${describeNode(described)}\n`)
+  return `  Sub-topology: ${id} for global store (will not generate tasks)\n${texts.join('')}`
 }
 
 /** Larger sub-trees first, then by name. */

@@ -14,7 +14,7 @@ import type {
   TopologyNode,
 } from './node.ts'
 import { QuickUnion } from './quick-union.ts'
-import type { Subtopology, Topology } from './topology.ts'
+import type { GlobalSubtopology, Subtopology, Topology } from './topology.ts'
 
 /** What a source node reads and how. */
 export interface SourceOptions {
@@ -33,6 +33,20 @@ export interface SinkOptions {
   readonly partitioner?: StreamPartitioner
 }
 
+/** The nodes that keep a global store. */
+export interface GlobalStoreOptions {
+  readonly topic: string
+  readonly key: Serde<unknown>
+  readonly value: Serde<unknown>
+  /** Name of the node that reads the topic. */
+  readonly source: string
+  /** Name of the node that writes the store. */
+  readonly processor: string
+  readonly supplier: NodeSupplier
+  /** See {@link GlobalSubtopology}. */
+  readonly reprocessOnRestore: boolean
+}
+
 const invalid = (detail: string): StreamsError => new StreamsError('TOPOLOGY_INVALID', { detail })
 
 /**
@@ -45,6 +59,9 @@ export class TopologyBuilder {
   readonly #stores = new Map<string, StoreNode>()
   /** Names of processors by the store that they use. */
   readonly #storeUsers = new Map<string, Set<string>>()
+  /** By the name of the source. */
+  readonly #globalStores = new Map<string, Omit<GlobalSubtopology, 'id' | 'source' | 'processor'>>()
+  readonly #globalProcessors = new Set<string>()
   readonly #storesOfProcessor = new Map<string, Set<string>>()
   readonly #internalTopics = new Map<string, RepartitionTopic>()
   /** Topic names that a source reads already. */
@@ -96,13 +113,39 @@ export class TopologyBuilder {
   /** Adds a store and connects it to processors. The same store may be added again. */
   addStore(store: StoreNode, processors: readonly string[]): this {
     const { name } = store.descriptor
-    const known = this.#stores.get(name)
+    const known = this.#stores.get(name) ?? this.#globalStore(name)
     if (known !== undefined && known !== store) {
       throw invalid(`there are two stores with the name ${name}`)
     }
     this.#stores.set(name, store)
     for (const processor of processors) this.#connect(processor, name)
     return this
+  }
+
+  /**
+   * Adds a store that every instance holds whole, and keeps up to date with all partitions of one
+   * topic. All processors can read it without being connected to it.
+   */
+  addGlobalStore(store: StoreNode, options: GlobalStoreOptions): this {
+    const { topic, key, value, source, processor, supplier, reprocessOnRestore } = options
+    const { name } = store.descriptor
+    if (this.#stores.has(name) || this.#globalStore(name) !== undefined) {
+      throw invalid(`there are two stores with the name ${name}`)
+    }
+    this.addSource(source, { topics: [topic], key, value })
+    this.addProcessor(processor, supplier, [source])
+    this.#storesOfProcessor.set(processor, new Set([name]))
+    const kept = Object.freeze({ ...store, sourceTopic: topic })
+    this.#globalStores.set(source, { store: kept, reprocessOnRestore })
+    this.#globalProcessors.add(processor)
+    return this
+  }
+
+  #globalStore(name: string): StoreNode | undefined {
+    for (const { store } of this.#globalStores.values()) {
+      if (store.descriptor.name === name) return store
+    }
+    return undefined
   }
 
   /** Lets a processor use stores that were added. */
@@ -133,14 +176,23 @@ export class TopologyBuilder {
 
   /** The finished topology. The builder can be used further; what was built does not change. */
   build(): Topology {
-    const subtopologies = Object.freeze(this.#cut())
+    const groups = this.#groupsOfNodes()
+    const subtopologies = Object.freeze(
+      groups.flatMap((names, id) => (this.#isGlobal(names) ? [] : [this.#subtopology(id, names)])),
+    )
+    const globalStores = Object.freeze(
+      groups.flatMap((names, id) =>
+        this.#isGlobal(names) ? [this.#globalTopology(id, names)] : [],
+      ),
+    )
     const copartitionGroups = Object.freeze(
       this.#copartitionGroups.map((names) => this.#topicsOf(names)),
     )
     return Object.freeze({
       subtopologies,
+      globalStores,
       copartitionGroups,
-      describe: () => describeTopology(subtopologies),
+      describe: () => describeTopology(subtopologies, globalStores),
     })
   }
 
@@ -156,6 +208,11 @@ export class TopologyBuilder {
       const node = this.#nodes.get(parent)
       if (node === undefined) throw invalid(`the parent ${parent} of ${name} is not added yet`)
       if (node.kind === 'sink') throw invalid(`the sink ${parent} cannot be the parent of ${name}`)
+      if (this.#globalStores.has(parent) || this.#globalProcessors.has(parent)) {
+        throw invalid(
+          `${parent} keeps a global store: nothing can be below it, as ${name} would be`,
+        )
+      }
     }
   }
 
@@ -165,6 +222,9 @@ export class TopologyBuilder {
   }
 
   #connect(processor: string, store: string): void {
+    if (this.#globalStore(store) !== undefined) {
+      throw invalid(`the global store ${store} is read without being connected to ${processor}`)
+    }
     if (!this.#stores.has(store)) throw invalid(`the store ${store} is not added yet`)
     const node = this.#nodes.get(processor)
     if (node === undefined) throw invalid(`the step ${processor} is not added yet`)
@@ -191,7 +251,8 @@ export class TopologyBuilder {
     return Object.freeze([...topics])
   }
 
-  #cut(): Subtopology[] {
+  /** Names of nodes that hang together, each in the order of insertion; so are the groups. */
+  #groupsOfNodes(): string[][] {
     const namesByRoot = new Map<string, string[]>()
     for (const name of this.#nodes.keys()) {
       const root = this.#groups.root(name)
@@ -199,7 +260,22 @@ export class TopologyBuilder {
       if (names === undefined) namesByRoot.set(root, [name])
       else names.push(name)
     }
-    return [...namesByRoot.values()].map((names, id) => this.#subtopology(id, names))
+    return [...namesByRoot.values()]
+  }
+
+  #isGlobal([first = '']: readonly string[]): boolean {
+    return this.#globalStores.has(first)
+  }
+
+  #globalTopology(id: number, names: readonly string[]): GlobalSubtopology {
+    const [source, processor] = names.map((name) => this.#finished(name))
+    assert(
+      source?.kind === 'source' && processor?.kind === 'processor',
+      'a global store has two nodes',
+    )
+    const global = this.#globalStores.get(source.name)
+    assert(global !== undefined, 'a global source has a store')
+    return Object.freeze({ id, source, processor, ...global })
   }
 
   #subtopology(id: number, names: readonly string[]): Subtopology {

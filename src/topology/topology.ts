@@ -27,11 +27,28 @@ export interface Subtopology {
 }
 
 /**
+ * A store that every instance holds whole, with the two nodes that keep it. It has a number among the
+ * sub-topologies, and no tasks. Java's GlobalStore.
+ */
+export interface GlobalSubtopology {
+  readonly id: number
+  /** Reads one topic. */
+  readonly source: SourceNode
+  /** Writes the store; nothing is below it. */
+  readonly processor: ProcessorNode
+  readonly store: StoreNode
+  /** Restored records go through the processor; false: into the store as they are. */
+  readonly reprocessOnRestore: boolean
+}
+
+/**
  * A frozen description of a program: sources, processors, stores, sinks, cut into sub-topologies.
  * Building one has no effects; `KafkaStreams` and `TopologyTestDriver` run it.
  */
 export interface Topology {
+  /** What tasks run. Their numbers have gaps where global stores have theirs. */
   readonly subtopologies: readonly Subtopology[]
+  readonly globalStores: readonly GlobalSubtopology[]
   /**
    * Topics that must have equally many partitions because a step reads them side by side; names
    * without prefix. Steps that read one topic alone are not listed.
@@ -69,7 +86,12 @@ export function sourceTopics(applicationId: string, subtopology: Subtopology): s
   return subtopology.sources.flatMap((source) => topicsOfSource(applicationId, source))
 }
 
-/** A store by name, with the sub-topology whose tasks hold it; undefined: there is no such store. */
+/** A global store by name; undefined: there is none of that name. */
+export function findGlobalStore(topology: Topology, name: string): GlobalSubtopology | undefined {
+  return topology.globalStores.find(({ store }) => store.descriptor.name === name)
+}
+
+/** A store by name, with the sub-topology whose tasks hold it; undefined: no task has one of that name. */
 export function findStore(
   topology: Topology,
   name: string,
