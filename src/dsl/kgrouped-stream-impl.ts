@@ -78,9 +78,9 @@ export class KGroupedStreamImpl<K, V> implements KGroupedStream<K, V> {
     })
     const name = graph.names.step(prefix, options?.name)
     const { storeName } = store
-    const table = new TableState(storeName)
+    const table = new TableState({ store: storeName })
     const operator = (): NodeSupplier => supplier({ storeName, sendOldValues: table.sendOldValues })
-    const node = new ProcessorGraphNode(name, operator, store)
+    const node = new ProcessorGraphNode(name, operator, () => store)
     const state = {
       graph,
       node,

@@ -169,9 +169,13 @@ export class KStreamImpl<K, V> implements KStream<K, V> {
       inherited: { key, value },
     })
     // A table that nobody can query is not kept, as long as no step below needs it.
-    const table = new TableState(store.queryableName)
-    const kept = table.storeName === undefined ? undefined : store
-    const node = new ProcessorGraphNode(name, () => ktableSource(table), kept)
+    const kept = store.queryableName === undefined ? 'on-demand' : 'always'
+    const table = new TableState({ store: store.storeName, kept })
+    const node = new ProcessorGraphNode(
+      name,
+      () => ktableSource(table),
+      () => (table.storeName === undefined ? undefined : store),
+    )
     const state = {
       graph,
       node,

@@ -6,11 +6,12 @@ import { KStreamImpl } from './kstream-impl.ts'
 import type { KTable, MappedEmission } from './ktable.ts'
 import { Materialized, type TableStoreRef } from './materialized.ts'
 import { assertFunction, type Named } from './naming.ts'
-import { ktableFilter } from './operators/ktable-filter.ts'
-import { ktableMapValues } from './operators/ktable-map-values.ts'
+import { filtered, ktableFilter } from './operators/ktable-filter.ts'
+import { ktableMapValues, mapped } from './operators/ktable-map-values.ts'
 import { ktableToStream } from './operators/ktable-to-stream.ts'
 import type { Table } from './operators/table-forwarder.ts'
 import { TableState } from './operators/table-state.ts'
+import type { RowMapping } from './operators/table-view.ts'
 import type { StreamGraph } from './stream-graph.ts'
 import type { AnySerde, SerdeOf } from './topic.ts'
 
@@ -26,6 +27,12 @@ export interface KTableState {
   readonly table: TableState
   /** The store that can be queried. */
   readonly queryableStoreName: string | undefined
+}
+
+/** A table each of whose rows is worked out from one row of another table. */
+interface MappedTable {
+  readonly mapping: RowMapping
+  readonly operator: (table: Table, mapping: RowMapping) => NodeSupplier
 }
 
 /** Java's KTableImpl. */
@@ -61,9 +68,10 @@ export class KTableImpl<K, V, E> implements KTable<K, V, E> {
     options?: Named & { value?: SerdeOf<V2>; store?: TableStoreRef<K, NonNullable<V2>> },
   ): KTable<K, NonNullable<V2>, MappedEmission<V2, E>> {
     assertFunction(mapper, 'the mapper of mapValues')
-    return this.#next('KTABLE-MAPVALUES-', options, options?.value, (table) =>
-      ktableMapValues(table, mapper),
-    )
+    return this.#next('KTABLE-MAPVALUES-', options, options?.value, {
+      mapping: mapped(mapper),
+      operator: ktableMapValues,
+    })
   }
 
   toStream(options?: Named): KStream<K, E> {
@@ -79,11 +87,12 @@ export class KTableImpl<K, V, E> implements KTable<K, V, E> {
     mode: 'keep' | 'drop',
     options: (Named & { store?: TableStoreRef<K, W> }) | undefined,
   ): KTable<K, W, W | null> {
-    const filtered = this.#next<W, W | null>('KTABLE-FILTER-', options, this.state.value, (table) =>
-      ktableFilter(table, predicate, mode),
-    )
-    filtered.state.table.inheritOldValues()
-    return filtered
+    const table = this.#next<W, W | null>('KTABLE-FILTER-', options, this.state.value, {
+      mapping: filtered(predicate, mode),
+      operator: ktableFilter,
+    })
+    table.state.table.inheritOldValues()
+    return table
   }
 
   /** Adds a step whose result is kept only when the user names a store for it. */
@@ -91,15 +100,20 @@ export class KTableImpl<K, V, E> implements KTable<K, V, E> {
     prefix: string,
     options: (Named & { store?: TableStoreRef<K, V2> }) | undefined,
     value: AnySerde | undefined,
-    supplier: (table: Table) => NodeSupplier,
+    { mapping, operator }: MappedTable,
   ): KTableImpl<K, V2, E2> {
     const { graph, node: parent, key } = this.state
     const name = graph.names.step(prefix, options?.name)
     const inherited = { key, value }
     const naming = { names: graph.names, prefix, step: name, inherited }
     const store = options?.store === undefined ? undefined : Materialized.of(options.store, naming)
-    const table = new TableState(store?.storeName, this.state.table)
-    const node = new ProcessorGraphNode(name, () => supplier(table), store)
+    const above = { table: this.state.table, mapping }
+    const table = new TableState({ store: store?.storeName, above })
+    const node = new ProcessorGraphNode(
+      name,
+      () => operator(table, mapping),
+      () => store,
+    )
     graph.add(node, [parent])
     return new KTableImpl({
       ...this.state,

@@ -1,7 +1,7 @@
 import { assert } from '../base/assert.ts'
 import { StreamsError } from '../errors.ts'
 import type { Topology } from '../topology/topology.ts'
-import { TopologyBuilder } from '../topology/topology-builder.ts'
+import { InternalTopologyBuilder } from '../topology/internal-topology-builder.ts'
 import { GraphNode } from './graph/graph-node.ts'
 import { StreamSourceNode } from './graph/stream-source-node.ts'
 import { NameProvider } from './naming.ts'
@@ -37,7 +37,7 @@ export class StreamGraph {
 
   /** Writes the steps to a new topology. The graph stays as it is, and may grow afterwards. */
   build(): Topology {
-    const topology = new TopologyBuilder()
+    const topology = new InternalTopologyBuilder()
     const parentsOf = this.#mergeSources()
     const written = new Set<GraphNode>([this.#root])
     const open = [...parentsOf.keys()].sort((left, right) => left.priority - right.priority)

@@ -68,12 +68,13 @@ export class StreamsBuilder {
     })
     const source = names.suffixedStep('KSTREAM-SOURCE-', '-source', options?.name)
     const name = names.step('KTABLE-SOURCE-', options?.name)
-    const table = new TableState(store.queryableName)
+    const kept = store.queryableName === undefined ? 'on-demand' : 'always'
+    const table = new TableState({ store: store.storeName, kept })
     const node = new TableSourceNode(name, {
       source,
       topic: topic as Topic<unknown, unknown>,
       supplier: () => ktableSource(table),
-      store: store.queryableName === undefined ? undefined : store,
+      store: () => (table.storeName === undefined ? undefined : store),
     })
     this.#graph.addSource(node)
     return new KTableImpl({

@@ -1,4 +1,4 @@
-import type { TopologyBuilder } from '../../topology/topology-builder.ts'
+import type { InternalTopologyBuilder } from '../../topology/internal-topology-builder.ts'
 
 /**
  * A step of the program as the user wrote it, before it becomes one or more nodes of the topology.
@@ -17,5 +17,5 @@ export abstract class GraphNode {
   }
 
   /** Adds what the step stands for. `parents` are nodes of the topology. */
-  abstract write(topology: TopologyBuilder, parents: readonly string[]): void
+  abstract write(topology: InternalTopologyBuilder, parents: readonly string[]): void
 }

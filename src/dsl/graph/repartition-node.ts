@@ -1,4 +1,4 @@
-import type { TopologyBuilder } from '../../topology/topology-builder.ts'
+import type { InternalTopologyBuilder } from '../../topology/internal-topology-builder.ts'
 import { requiredSerde } from '../materialized.ts'
 import type { AnySerde } from '../topic.ts'
 import type { RepartitionNames } from '../naming.ts'
@@ -33,7 +33,7 @@ export class RepartitionNode extends GraphNode {
     this.#step = options.step
   }
 
-  override write(topology: TopologyBuilder, parents: readonly string[]): void {
+  override write(topology: InternalTopologyBuilder, parents: readonly string[]): void {
     const { topic, filter, sink, source } = this.#names
     const step = `the repartition topic of ${this.#step}`
     const key = requiredSerde(this.#key, 'key', step)

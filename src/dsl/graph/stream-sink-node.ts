@@ -1,4 +1,4 @@
-import type { SinkOptions, TopologyBuilder } from '../../topology/topology-builder.ts'
+import type { SinkOptions, InternalTopologyBuilder } from '../../topology/internal-topology-builder.ts'
 import { GraphNode } from './graph-node.ts'
 
 /** Writes a topic. Java's StreamSinkNode. */
@@ -10,7 +10,7 @@ export class StreamSinkNode extends GraphNode {
     this.#options = options
   }
 
-  override write(topology: TopologyBuilder, parents: readonly string[]): void {
+  override write(topology: InternalTopologyBuilder, parents: readonly string[]): void {
     topology.addSink(this.name, this.#options, parents)
   }
 }

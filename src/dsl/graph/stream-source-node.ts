@@ -1,5 +1,5 @@
 import { StreamsError } from '../../errors.ts'
-import type { TopologyBuilder } from '../../topology/topology-builder.ts'
+import type { InternalTopologyBuilder } from '../../topology/internal-topology-builder.ts'
 import type { Topic } from '../topic.ts'
 import { GraphNode } from './graph-node.ts'
 
@@ -25,7 +25,7 @@ export class StreamSourceNode extends GraphNode {
     assertReadAlike(this.#topic, other.#topic)
   }
 
-  override write(topology: TopologyBuilder): void {
+  override write(topology: InternalTopologyBuilder): void {
     const { key, value, timestamp, offsetReset } = this.#topic
     topology.addSource(this.name, { topics: this.topicNames, key, value, timestamp, offsetReset })
   }

@@ -1,5 +1,5 @@
 import type { NodeSupplier } from '../../processor/processor.ts'
-import type { TopologyBuilder } from '../../topology/topology-builder.ts'
+import type { InternalTopologyBuilder } from '../../topology/internal-topology-builder.ts'
 import type { Materialized } from '../materialized.ts'
 import type { Topic } from '../topic.ts'
 import { GraphNode } from './graph-node.ts'
@@ -9,7 +9,7 @@ export class TableSourceNode extends GraphNode {
   readonly #source: string
   readonly #topic: Topic<unknown, unknown>
   readonly #supplier: () => NodeSupplier
-  readonly #store: Materialized | undefined
+  readonly #store: () => Materialized | undefined
 
   constructor(
     name: string,
@@ -17,7 +17,8 @@ export class TableSourceNode extends GraphNode {
       source: string
       topic: Topic<unknown, unknown>
       supplier: () => NodeSupplier
-      store: Materialized | undefined
+      /** Asked when the topology is built: then it is known whether a step below needs it. */
+      store: () => Materialized | undefined
     },
   ) {
     super(name)
@@ -27,10 +28,11 @@ export class TableSourceNode extends GraphNode {
     this.#store = options.store
   }
 
-  override write(topology: TopologyBuilder): void {
+  override write(topology: InternalTopologyBuilder): void {
     const { name, key, value, timestamp, offsetReset } = this.#topic
     topology.addSource(this.#source, { topics: [name], key, value, timestamp, offsetReset })
     topology.addProcessor(this.name, this.#supplier(), [this.#source])
-    if (this.#store !== undefined) topology.addStore(this.#store.storeNode(), [this.name])
+    const store = this.#store()
+    if (store !== undefined) topology.addStore(store.storeNode(), [this.name])
   }
 }

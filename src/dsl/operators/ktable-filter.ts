@@ -3,28 +3,26 @@ import type { NodeSupplier } from '../../processor/processor.ts'
 import type { TimestampedKeyValueStore } from '../../store/key-value-store.ts'
 import { ChangeForwarder } from './change-forwarder.ts'
 import { TableForwarder, type Table } from './table-forwarder.ts'
+import type { RowMapping } from './table-view.ts'
 import type { UserFunction } from './user-function.ts'
 
-/**
- * Leaves out rows: a row for which the predicate does not hold ('keep') or holds ('drop') is
- * deleted below. Java's KTableFilter.
- */
-export function ktableFilter(
-  table: Table,
-  predicate: UserFunction<unknown>,
-  mode: 'keep' | 'drop',
-): NodeSupplier {
+/** A row for which the predicate does not hold ('keep') or holds ('drop') is left out. */
+export function filtered(predicate: UserFunction<unknown>, mode: 'keep' | 'drop'): RowMapping {
   const wanted = mode === 'keep'
-  const filtered = (value: unknown, key: unknown): unknown =>
+  return (value, key) =>
     value !== undefined && Boolean(predicate(value, key)) === wanted ? value : undefined
+}
+
+/** Leaves out rows: what the mapping leaves out is deleted below. Java's KTableFilter. */
+export function ktableFilter(table: Table, mapping: RowMapping): NodeSupplier {
   const { storeName, sendOldValues } = table
   return (context) => {
     if (storeName === undefined) {
       const changes = new ChangeForwarder(context)
       return {
         process(key: unknown, change: Change) {
-          const newValue = filtered(change.newValue, key)
-          const oldValue = sendOldValues ? filtered(change.oldValue, key) : undefined
+          const newValue = mapping(change.newValue, key)
+          const oldValue = sendOldValues ? mapping(change.oldValue, key) : undefined
           // Nothing was below and nothing comes: only known when old values are sent.
           if (sendOldValues && newValue === undefined && oldValue === undefined) return
           changes.forward(key, newValue, oldValue, context.timestamp)
@@ -36,7 +34,7 @@ export function ktableFilter(
     return {
       process(key: unknown, change: Change) {
         const { timestamp } = context
-        const newValue = filtered(change.newValue, key)
+        const newValue = mapping(change.newValue, key)
         const oldValue = sendOldValues ? store.get(key)?.value : undefined
         if (sendOldValues && newValue === undefined && oldValue === undefined) return
         store.put(key, newValue, timestamp)

@@ -3,23 +3,24 @@ import type { NodeSupplier } from '../../processor/processor.ts'
 import type { TimestampedKeyValueStore } from '../../store/key-value-store.ts'
 import { ChangeForwarder } from './change-forwarder.ts'
 import { TableForwarder, type Table } from './table-forwarder.ts'
+import type { RowMapping } from './table-view.ts'
 import type { UserFunction } from './user-function.ts'
 
-/**
- * Replaces the value of each row; a mapper that gives null or undefined deletes it. Java's
- * KTableMapValues.
- */
-export function ktableMapValues(table: Table, mapper: UserFunction<unknown>): NodeSupplier {
-  const mapped = (value: unknown, key: unknown): unknown =>
-    value === undefined ? undefined : (mapper(value, key) ?? undefined)
+/** A row for which the mapper gives null or undefined is left out. */
+export function mapped(mapper: UserFunction<unknown>): RowMapping {
+  return (value, key) => (value === undefined ? undefined : (mapper(value, key) ?? undefined))
+}
+
+/** Replaces the value of each row; what the mapping leaves out is deleted. Java's KTableMapValues. */
+export function ktableMapValues(table: Table, mapping: RowMapping): NodeSupplier {
   const { storeName, sendOldValues } = table
   return (context) => {
     if (storeName === undefined) {
       const changes = new ChangeForwarder(context)
       return {
         process(key: unknown, change: Change) {
-          const newValue = mapped(change.newValue, key)
-          const oldValue = sendOldValues ? mapped(change.oldValue, key) : undefined
+          const newValue = mapping(change.newValue, key)
+          const oldValue = sendOldValues ? mapping(change.oldValue, key) : undefined
           changes.forward(key, newValue, oldValue, context.timestamp)
         },
       }
@@ -29,7 +30,7 @@ export function ktableMapValues(table: Table, mapper: UserFunction<unknown>): No
     return {
       process(key: unknown, change: Change) {
         const { timestamp } = context
-        const newValue = mapped(change.newValue, key)
+        const newValue = mapping(change.newValue, key)
         const oldValue = sendOldValues ? store.get(key)?.value : undefined
         store.put(key, newValue, timestamp)
         forwarder.maybeForward(key, newValue, oldValue, timestamp)

@@ -11,8 +11,8 @@ import { kstreamMapValues } from './kstream-map-values.ts'
 import { kstreamForEach, kstreamPeek } from './kstream-peek.ts'
 import { kstreamReduce } from './kstream-reduce.ts'
 import { kstreamSelectKey } from './kstream-select-key.ts'
-import { ktableFilter } from './ktable-filter.ts'
-import { ktableMapValues } from './ktable-map-values.ts'
+import { filtered, ktableFilter } from './ktable-filter.ts'
+import { ktableMapValues, mapped } from './ktable-map-values.ts'
 import { ktableSource } from './ktable-source.ts'
 import { ktableToStream } from './ktable-to-stream.ts'
 import { passThrough } from './pass-through.ts'
@@ -348,7 +348,7 @@ describe('tables', () => {
   const isEven = (value: number): boolean => value % 2 === 0
 
   test('filter deletes rows that do not hold, each time when old values are not known', () => {
-    const harness = new Harness(ktableFilter(notStored(), isEven, 'keep'))
+    const harness = new Harness(ktableFilter(notStored(), filtered(isEven, 'keep')))
     harness.process('k', new Change<unknown>(2, undefined), 1)
     harness.process('k', new Change<unknown>(3, undefined), 2)
     harness.process('k', new Change<unknown>(5, undefined), 3)
@@ -361,7 +361,7 @@ describe('tables', () => {
   })
 
   test('filter with old values passes on only what changes something', () => {
-    const harness = new Harness(ktableFilter(notStored(true), isEven, 'drop'))
+    const harness = new Harness(ktableFilter(notStored(true), filtered(isEven, 'drop')))
     harness.process('k', new Change<unknown>(2, undefined))
     harness.process('k', new Change<unknown>(3, 2))
     harness.process('k', new Change<unknown>(4, 3))
@@ -374,7 +374,7 @@ describe('tables', () => {
   })
 
   test('a kept filter stores what holds, and finds old values in its store', () => {
-    const harness = new Harness(ktableFilter(stored(true), isEven, 'keep'))
+    const harness = new Harness(ktableFilter(stored(true), filtered(isEven, 'keep')))
     harness.process('k', new Change<unknown>(2, undefined), 1)
     harness.process('k', new Change<unknown>(3, undefined), 2)
     harness.process('k', new Change<unknown>(5, undefined), 3)
@@ -388,7 +388,7 @@ describe('tables', () => {
 
   test('mapValues maps both values, and null deletes', () => {
     const half = (value: number): number | null => (value === 0 ? null : value / 2)
-    const harness = new Harness(ktableMapValues(notStored(true), half))
+    const harness = new Harness(ktableMapValues(notStored(true), mapped(half)))
     harness.process('k', new Change<unknown>(4, undefined), 1)
     harness.process('k', new Change<unknown>(0, 4), 2)
     harness.process('k', new Change<unknown>(undefined, 0), 3)
@@ -401,7 +401,12 @@ describe('tables', () => {
   })
 
   test('kept mapValues stores the result with the timestamp of the change', () => {
-    const harness = new Harness(ktableMapValues(stored(true), (value: number) => value * 2))
+    const harness = new Harness(
+      ktableMapValues(
+        stored(true),
+        mapped((value: number) => value * 2),
+      ),
+    )
     harness.process('k', new Change<unknown>(4, undefined), 1)
     harness.process('k', new Change<unknown>(5, undefined), 2)
 
