@@ -12,7 +12,7 @@ import { serdes } from '../serde/serdes.ts'
 import { keyValueStore } from '../store/descriptor.ts'
 import type { KeyValueStore, TimestampedKeyValueStore } from '../store/key-value-store.ts'
 import type { RecordHeaders } from '../store/state-store.ts'
-import { TopologyBuilder } from '../topology/topology-builder.ts'
+import { InternalTopologyBuilder } from '../topology/internal-topology-builder.ts'
 import type { Topology } from '../topology/topology.ts'
 import type { RecordSink } from './record-sink.ts'
 import { StreamTask, type StreamTaskOptions } from './stream-task.ts'
@@ -134,7 +134,7 @@ function failureOf(work: () => unknown): StreamsError {
 
 /** in → the supplier's node → out. */
 function oneNode(supplier: NodeSupplier): Topology {
-  return new TopologyBuilder()
+  return new InternalTopologyBuilder()
     .addSource('source', { topics: ['in'], ...strings })
     .addProcessor('node', supplier, ['source'])
     .addSink('sink', { topic: 'out', ...strings }, ['node'])
@@ -153,7 +153,7 @@ function counting(options: { caching?: boolean; persistent?: boolean } = {}): To
     caching: options.caching ?? false,
     persistent: options.persistent ?? false,
   })
-  return new TopologyBuilder()
+  return new InternalTopologyBuilder()
     .addSource('source', { topics: ['in'], ...strings })
     .addProcessor(
       'count',
@@ -264,7 +264,7 @@ describe('the life of a task', () => {
 })
 
 test('a task reads those topics that have its partition', () => {
-  const topology = new TopologyBuilder()
+  const topology = new InternalTopologyBuilder()
     .addSource('wide', { topics: ['wide'], ...strings, offsetReset: 'latest' })
     .addSource('narrow', { topics: ['narrow'], ...strings })
     .addProcessor('node', pass, ['wide', 'narrow'])
@@ -275,7 +275,7 @@ test('a task reads those topics that have its partition', () => {
 })
 
 test('internal topics have the application id before their names', () => {
-  const topology = new TopologyBuilder()
+  const topology = new InternalTopologyBuilder()
     .addInternalTopic({ name: 'words-repartition' })
     .addSource('source', { topics: ['words-repartition'], ...strings })
     .addSink('sink', { topic: 'out', ...strings }, ['source'])
@@ -329,7 +329,7 @@ describe('processing', () => {
   })
 
   test('children get records in the order in which they were connected, sinks and processors alike', () => {
-    const topology = new TopologyBuilder()
+    const topology = new InternalTopologyBuilder()
       .addSource('source', { topics: ['in'], ...strings })
       .addSink('first', { topic: 'first', ...strings }, ['source'])
       .addProcessor('node', pass, ['source'])
@@ -356,7 +356,7 @@ describe('processing', () => {
 
   test('a partitioner chooses, and is told topic, key, value and how many there are', () => {
     const seen: unknown[] = []
-    const topology = new TopologyBuilder()
+    const topology = new InternalTopologyBuilder()
       .addSource('source', { topics: ['in'], ...strings })
       .addSink(
         'sink',
@@ -465,7 +465,7 @@ describe('what a node sees', () => {
 
 describe('a failure', () => {
   const failing = (cause: unknown): Topology =>
-    new TopologyBuilder()
+    new InternalTopologyBuilder()
       .addSource('source', { topics: ['in'], ...strings })
       .addProcessor('above', pass, ['source'])
       .addProcessor(
@@ -526,7 +526,7 @@ describe('a failure', () => {
   })
 
   test('of a partitioner that leaves the topic names the sink', () => {
-    const topology = new TopologyBuilder()
+    const topology = new InternalTopologyBuilder()
       .addSource('source', { topics: ['in'], ...strings })
       .addSink('sink', { topic: 'out', ...strings, partitioner: () => 4 }, ['source'])
       .build()
@@ -751,7 +751,7 @@ describe('a commit', () => {
 
   test('takes what the closing code wrote into a store though nothing was processed', () => {
     const descriptor = keyValueStore('last', { key: serdes.string, value: serdes.string })
-    const topology = new TopologyBuilder()
+    const topology = new InternalTopologyBuilder()
       .addSource('source', { topics: ['in'], ...strings })
       .addProcessor(
         'node',
@@ -778,7 +778,7 @@ describe('a commit', () => {
 
   test('that waited while the closing code wrote is followed by one that takes it', () => {
     const descriptor = keyValueStore('last', { key: serdes.string, value: serdes.string })
-    const topology = new TopologyBuilder()
+    const topology = new InternalTopologyBuilder()
       .addSource('source', { topics: ['in'], ...strings })
       .addProcessor(
         'node',
@@ -828,7 +828,7 @@ describe('a commit', () => {
         caching: true,
       })
       const second = keyValueStore('second', { ...first, changelog })
-      const topology = new TopologyBuilder()
+      const topology = new InternalTopologyBuilder()
         .addSource('source', { topics: ['in'], ...strings })
         .addProcessor(
           'writer',
@@ -987,7 +987,7 @@ describe('restoring', () => {
     const engine = new PersistentEngine()
     const engines = { engine: () => engine, close: () => undefined }
     const descriptor = keyValueStore('large', { key: serdes.string, value: serdes.string })
-    const topology = new TopologyBuilder()
+    const topology = new InternalTopologyBuilder()
       .addSource('source', { topics: ['in'], ...strings })
       .addProcessor('node', pass, ['source'])
       .addStore({ descriptor, timestamped: true }, ['node'])
@@ -1034,7 +1034,7 @@ test('a plain store of a processor is written, logged and read', () => {
     caching: false,
     persistent: false,
   })
-  const topology = new TopologyBuilder()
+  const topology = new InternalTopologyBuilder()
     .addSource('source', { topics: ['in'], ...strings })
     .addProcessor(
       'node',

@@ -8,7 +8,7 @@ import type { TaskId } from '../processor/record-metadata.ts'
 import { RecordBatchBuilder } from '../protocol/record-builder.ts'
 import type { Serde } from '../serde/serde.ts'
 import { serdes } from '../serde/serdes.ts'
-import { TopologyBuilder } from '../topology/topology-builder.ts'
+import { InternalTopologyBuilder } from '../topology/internal-topology-builder.ts'
 import { TaskManager, type TaskManagerOptions } from './task-manager.ts'
 
 interface Setup {
@@ -29,7 +29,7 @@ function setup(
   const seen: string[] = []
   const closedEngines: TaskId[] = []
   const clock = new ManualClock(5000)
-  const builder = new TopologyBuilder()
+  const builder = new InternalTopologyBuilder()
   for (const side of ['left', 'right']) {
     builder.addSource(side, { topics: [side], key: string, value: string }).addProcessor(
       `${side}-node`,

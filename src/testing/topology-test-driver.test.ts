@@ -8,7 +8,7 @@ import { StreamsError } from '../errors.ts'
 import type { Serde } from '../serde/serde.ts'
 import { serdes } from '../serde/serdes.ts'
 import { keyValueStore } from '../store/descriptor.ts'
-import { TopologyBuilder } from '../topology/topology-builder.ts'
+import { InternalTopologyBuilder } from '../topology/internal-topology-builder.ts'
 import type { Topology } from '../topology/topology.ts'
 import { TopologyTestDriver } from './topology-test-driver.ts'
 
@@ -209,7 +209,7 @@ describe('persistent stores', () => {
 })
 
 test('a program that cannot be made fails in the constructor', () => {
-  const topology = new TopologyBuilder()
+  const topology = new InternalTopologyBuilder()
     .addSource('source', { topics: ['in'], ...anySerdes })
     .addProcessor(
       'node',

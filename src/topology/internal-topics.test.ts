@@ -4,7 +4,7 @@ import { serdes } from '../serde/serdes.ts'
 import { keyValueStore, type StoreOptions } from '../store/descriptor.ts'
 import { allPartitionCounts, internalTopics } from './internal-topics.ts'
 import type { StoreNode } from './node.ts'
-import { TopologyBuilder } from './topology-builder.ts'
+import { InternalTopologyBuilder } from './internal-topology-builder.ts'
 
 const strings = {
   key: serdes.string as Serde<unknown>,
@@ -17,8 +17,8 @@ const storeNode = (name: string, options: StoreOptions = {}): StoreNode => ({
 })
 
 /** a and b flow into one repartition topic, whose table is repartitioned once more. */
-const chain = (): TopologyBuilder =>
-  new TopologyBuilder()
+const chain = (): InternalTopologyBuilder =>
+  new InternalTopologyBuilder()
     .addInternalTopic({ name: 'first-repartition' })
     .addInternalTopic({ name: 'second-repartition' })
     .addSource('a', { topics: ['a-topic'], ...strings })
@@ -81,7 +81,7 @@ describe('internalTopics', () => {
   })
 
   test('configs of a store win over those of the application, which win over the defaults', () => {
-    const topology = new TopologyBuilder()
+    const topology = new InternalTopologyBuilder()
       .addSource('in', { topics: ['in-topic'], ...strings })
       .addProcessor('table', supplier, ['in'])
       .addStore(
@@ -110,7 +110,7 @@ describe('internalTopics', () => {
   })
 
   test('a store that uses its source topic as changelog needs no topic', () => {
-    const topology = new TopologyBuilder()
+    const topology = new InternalTopologyBuilder()
       .addSource('in', { topics: ['in-topic'], ...strings })
       .addProcessor('table', supplier, ['in'])
       .addStore({ ...storeNode('rows'), sourceTopic: 'in-topic' }, ['table'])
@@ -119,8 +119,8 @@ describe('internalTopics', () => {
     expect(internalTopics(topology, 'app', new Map([['in-topic', 1]]))).toEqual([])
   })
 
-  const joined = (partitionCount?: number): TopologyBuilder =>
-    new TopologyBuilder()
+  const joined = (partitionCount?: number): InternalTopologyBuilder =>
+    new InternalTopologyBuilder()
       .addInternalTopic({ name: 'r', ...(partitionCount !== undefined && { partitionCount }) })
       .addSource('wide', { topics: ['wide-topic'], ...strings })
       .addSink('sink', { topic: 'r', ...strings }, ['wide'])
@@ -148,7 +148,7 @@ describe('internalTopics', () => {
   })
 
   test('a repartition topic may come back into the sub-topology that writes it', () => {
-    const topology = new TopologyBuilder()
+    const topology = new InternalTopologyBuilder()
       .addInternalTopic({ name: 'r' })
       .addSource('in', { topics: ['in-topic'], ...strings })
       .addSink('sink', { topic: 'r', ...strings }, ['in'])
@@ -160,7 +160,7 @@ describe('internalTopics', () => {
   })
 
   test('repartition topics that only depend on each other are refused', () => {
-    const topology = new TopologyBuilder()
+    const topology = new InternalTopologyBuilder()
       .addInternalTopic({ name: 'r' })
       .addSource('in', { topics: ['r'], ...strings })
       .addSink('out', { topic: 'r', ...strings }, ['in'])

@@ -1,7 +1,7 @@
 import type { NodeContext, NodeProcessor, NodeSupplier } from '../../src/processor/processor.ts'
 import { keyValueStore } from '../../src/store/descriptor.ts'
 import type { KeyValueStore, TimestampedKeyValueStore } from '../../src/store/key-value-store.ts'
-import { TopologyBuilder } from '../../src/topology/topology-builder.ts'
+import { InternalTopologyBuilder } from '../../src/topology/internal-topology-builder.ts'
 import type { Topology } from '../../src/topology/topology.ts'
 import { InvalidCase, listOf, type Step } from './case.ts'
 import { serdeOf } from './formats.ts'
@@ -16,12 +16,12 @@ export function isProcessorProgram(steps: readonly Step[]): boolean {
 
 /** Writes a program of the steps source, processor, store and sink. */
 export function buildProcessorProgram(steps: readonly Step[]): Topology {
-  const builder = new TopologyBuilder()
+  const builder = new InternalTopologyBuilder()
   for (const step of steps) add(builder, step)
   return builder.build()
 }
 
-function add(builder: TopologyBuilder, step: Step): void {
+function add(builder: InternalTopologyBuilder, step: Step): void {
   const { op, name = '', from, caching = false, persistent, changelog } = step
   const serdes = { key: serdeOf(step.key), value: serdeOf(step.value) }
   const topics = listOf(step.topic)

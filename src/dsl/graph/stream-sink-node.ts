@@ -1,4 +1,7 @@
-import type { SinkOptions, InternalTopologyBuilder } from '../../topology/internal-topology-builder.ts'
+import type {
+  SinkOptions,
+  InternalTopologyBuilder,
+} from '../../topology/internal-topology-builder.ts'
 import { GraphNode } from './graph-node.ts'
 
 /** Writes a topic. Java's StreamSinkNode. */

@@ -4,7 +4,7 @@ import type { Serde } from '../serde/serde.ts'
 import { keyValueStore } from '../store/descriptor.ts'
 import type { StoreNode } from './node.ts'
 import { changelogTopic, findStore, sourceTopics, taskCount, topicOfSink } from './topology.ts'
-import { TopologyBuilder } from './topology-builder.ts'
+import { InternalTopologyBuilder } from './internal-topology-builder.ts'
 
 const strings = {
   key: serdes.string as Serde<unknown>,
@@ -16,9 +16,9 @@ const storeNode = (name: string): StoreNode => ({
   timestamped: true,
 })
 
-describe('TopologyBuilder', () => {
+describe('InternalTopologyBuilder', () => {
   test('nodes that are connected are one sub-topology, numbered in the order of insertion', () => {
-    const topology = new TopologyBuilder()
+    const topology = new InternalTopologyBuilder()
       .addSource('b', { topics: ['b-in'], ...strings })
       .addSource('a', { topics: ['a-in'], ...strings })
       .addProcessor('below-a', supplier, ['a'])
@@ -32,7 +32,7 @@ describe('TopologyBuilder', () => {
   })
 
   test('a store that two processors share makes one sub-topology of theirs', () => {
-    const topology = new TopologyBuilder()
+    const topology = new InternalTopologyBuilder()
       .addSource('left', { topics: ['left-in'], ...strings })
       .addSource('right', { topics: ['right-in'], ...strings })
       .addProcessor('writer', supplier, ['left'])
@@ -56,7 +56,7 @@ describe('TopologyBuilder', () => {
   })
 
   test('internal topics get the prefix of the application, those of the user do not', () => {
-    const topology = new TopologyBuilder()
+    const topology = new InternalTopologyBuilder()
       .addInternalTopic({ name: 'x-repartition' })
       .addSource('in', { topics: ['in-topic'], ...strings })
       .addSink('out', { topic: 'x-repartition', ...strings }, ['in'])
@@ -76,7 +76,7 @@ describe('TopologyBuilder', () => {
   })
 
   test('stores stand in the order of the steps, and those of one step in that of a Java HashSet', () => {
-    const topology = new TopologyBuilder()
+    const topology = new InternalTopologyBuilder()
       .addSource('in', { topics: ['in-topic'], ...strings })
       .addProcessor('first', supplier, ['in'])
       .addProcessor('second', supplier, ['first'])
@@ -93,7 +93,10 @@ describe('TopologyBuilder', () => {
   })
 
   test('a built topology does not change when the builder goes on', () => {
-    const builder = new TopologyBuilder().addSource('in', { topics: ['in-topic'], ...strings })
+    const builder = new InternalTopologyBuilder().addSource('in', {
+      topics: ['in-topic'],
+      ...strings,
+    })
     const topology = builder.build()
     builder.addProcessor('later', supplier, ['in'])
 
@@ -104,13 +107,13 @@ describe('TopologyBuilder', () => {
     )
   })
 
-  const started = (): TopologyBuilder =>
-    new TopologyBuilder()
+  const started = (): InternalTopologyBuilder =>
+    new InternalTopologyBuilder()
       .addSource('in', { topics: ['in-topic'], ...strings })
       .addProcessor('step', supplier, ['in'])
       .addSink('out', { topic: 'out-topic', ...strings }, ['step'])
 
-  test.each<[string, string, (builder: TopologyBuilder) => void]>([
+  test.each<[string, string, (builder: InternalTopologyBuilder) => void]>([
     [
       'two nodes of one name',
       'two steps with the name step',

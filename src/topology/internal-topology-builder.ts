@@ -53,7 +53,7 @@ const invalid = (detail: string): StreamsError => new StreamsError('TOPOLOGY_INV
  * Gathers nodes and stores and cuts them into sub-topologies. Java's InternalTopologyBuilder: what
  * it refuses is refused here, and the numbers of sub-topologies are the same.
  */
-export class TopologyBuilder {
+export class InternalTopologyBuilder {
   /** In the order of insertion, which is topological: a parent must be there before its children. */
   readonly #nodes = new Map<string, TopologyNode>()
   readonly #stores = new Map<string, StoreNode>()
