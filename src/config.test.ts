@@ -112,6 +112,24 @@ test.each([
   )
 })
 
+test.each(['constructor', 'toString', 'exactlyOnceBeta'])(
+  'the unknown option %s is refused without a guess when none is near',
+  (name) => {
+    expect(() => resolveConfig({ ...least, [name]: 1 })).toThrow(
+      `The option ${name} is not valid: there is no such option.`,
+    )
+  },
+)
+
+test('a value that cannot be shown is refused as well', () => {
+  const circular: unknown[] = []
+  circular.push(circular)
+  const config = { ...least, brokers: circular } as unknown as StreamsConfig
+  expect(() => resolveConfig(config)).toThrow(
+    "an object that is not JSON is not of the form 'host:port'",
+  )
+})
+
 test('an IPv6 broker in brackets is accepted', () => {
   expect(resolveConfig({ ...least, brokers: ['[::1]:9092'] }).brokers).toEqual(['[::1]:9092'])
 })

@@ -4,6 +4,7 @@ import { systemClock, type Clock } from './base/clock.ts'
 import { systemDisk, type Disk } from './base/disk.ts'
 import { silentLog, type Log } from './base/log.ts'
 import { systemRandom, type Random } from './base/random.ts'
+import { shownValue } from './base/shown-value.ts'
 import { systemTransport, type Transport } from './base/transport.ts'
 import { StreamsError } from './errors.ts'
 
@@ -125,24 +126,18 @@ type Check = (value: unknown) => string | undefined
 const invalid = (option: string, detail: string): StreamsError =>
   new StreamsError('CONFIG_INVALID', { option, detail })
 
-const shown = (value: unknown): string => {
-  if (typeof value === 'function') return 'a function'
-  if (typeof value === 'bigint') return `${value}n`
-  return JSON.stringify(value) ?? String(value)
-}
-
 function integer(least: number, most: number, unit: string): Check {
   return (value) =>
     Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most
       ? undefined
-      : `it must be a whole number of ${unit} from ${least}${most === Number.MAX_SAFE_INTEGER ? '' : ` to ${most}`}, not ${shown(value)}`
+      : `it must be a whole number of ${unit} from ${least}${most === Number.MAX_SAFE_INTEGER ? '' : ` to ${most}`}, not ${shownValue(value)}`
 }
 
 function oneOf(...allowed: readonly string[]): Check {
   return (value) =>
     allowed.includes(value as string)
       ? undefined
-      : `it must be ${allowed.map((one) => `'${one}'`).join(' or ')}, not ${shown(value)}`
+      : `it must be ${allowed.map((one) => `'${one}'`).join(' or ')}, not ${shownValue(value)}`
 }
 
 const milliseconds = (least: number): Check => integer(least, 2 ** 31 - 1, 'milliseconds')
@@ -150,7 +145,7 @@ const milliseconds = (least: number): Check => integer(least, 2 ** 31 - 1, 'mill
 const text: Check = (value) =>
   typeof value === 'string' && value.length > 0
     ? undefined
-    : `it must be a string with at least one character, not ${shown(value)}`
+    : `it must be a string with at least one character, not ${shownValue(value)}`
 
 /** The id is part of topic names (at most 249 characters) and the name of a directory. */
 const applicationIdLengthMax = 180
@@ -162,7 +157,7 @@ const applicationId: Check = (value) =>
   value !== '..' &&
   value.length <= applicationIdLengthMax
     ? undefined
-    : `it must be 1 to ${applicationIdLengthMax} letters, digits, '.', '_' or '-', because it names topics and a directory; not ${shown(value)}`
+    : `it must be 1 to ${applicationIdLengthMax} letters, digits, '.', '_' or '-', because it names topics and a directory; not ${shownValue(value)}`
 
 const port = (value: number): boolean => Number.isInteger(value) && value >= 1 && value <= 65_535
 
@@ -174,16 +169,16 @@ function isAddress(value: unknown): boolean {
 
 const brokers: Check = (value) => {
   if (!Array.isArray(value) || value.length === 0)
-    return `it must be a list of at least one 'host:port', not ${shown(value)}`
+    return `it must be a list of at least one 'host:port', not ${shownValue(value)}`
   const bad = value.find((broker) => !isAddress(broker))
-  return bad === undefined ? undefined : `${shown(bad)} is not of the form 'host:port'`
+  return bad === undefined ? undefined : `${shownValue(bad)} is not of the form 'host:port'`
 }
 
 const endpoint: Check = (value) => {
   const { host, port: number } = (value ?? {}) as { host?: unknown; port?: unknown }
   return typeof host === 'string' && host.length > 0 && port(number as number)
     ? undefined
-    : `it must be { host, port } with a port from 1 to 65535, not ${shown(value)}`
+    : `it must be { host, port } with a port from 1 to 65535, not ${shownValue(value)}`
 }
 
 const replicationFactor: Check = (value) =>
@@ -200,7 +195,7 @@ const topicConfigs: Check = (value) =>
   !Array.isArray(value) &&
   Object.values(value).every((one) => typeof one === 'string')
     ? undefined
-    : `it must be an object of strings, such as { 'min.insync.replicas': '2' }, not ${shown(value)}`
+    : `it must be an object of strings, such as { 'min.insync.replicas': '2' }, not ${shownValue(value)}`
 
 const onDeserializationError: Check = (value) =>
   typeof value === 'function'
@@ -268,10 +263,24 @@ function editDistance(from: string, to: string): number {
   return row[to.length] ?? 0
 }
 
-function nearestOption(name: string): string {
+/** A question after the option that may have been meant; nothing when none is near. */
+function suggestion(name: string): string {
   const plain = name.toLowerCase().replaceAll(/[^a-z]/g, '')
   const distance = (option: string): number => editDistance(plain, option.toLowerCase())
-  return configOptions.reduce((best, option) => (distance(option) < distance(best) ? option : best))
+  const nearest = configOptions.reduce((best, option) =>
+    distance(option) < distance(best) ? option : best,
+  )
+  return distance(nearest) <= plain.length / 3 ? `; did you mean '${nearest}'?` : ''
+}
+
+/** The options of a program that may have no types: none at all is an object without any. */
+export function optionsOf(config: unknown): object {
+  if (config === undefined || config === null) return {}
+  if (typeof config === 'object' && !Array.isArray(config)) return config
+  throw invalid(
+    'config',
+    `the second argument must be an object of options, not ${shownValue(config)}`,
+  )
 }
 
 /**
@@ -279,10 +288,10 @@ function nearestOption(name: string): string {
  * it may be.
  */
 export function resolveConfig(config: StreamsConfig): ResolvedConfig {
-  const given: Readonly<Record<string, unknown>> = { ...config }
+  const given: Readonly<Record<string, unknown>> = { ...optionsOf(config) }
   for (const name of Object.keys(given)) {
-    if (!(name in checks))
-      throw invalid(name, `there is no such option; did you mean '${nearestOption(name)}'?`)
+    if (!Object.hasOwn(checks, name))
+      throw invalid(name, `there is no such option${suggestion(name)}`)
   }
   for (const [name, check] of Object.entries(checks)) {
     const value = given[name]

@@ -35,6 +35,88 @@ test('a topology that reads nothing cannot be run', () => {
   )
 })
 
+/** As a program in JavaScript calls it, which no compiler has read. */
+const Untyped = KafkaStreams as unknown as new (...args: unknown[]) => KafkaStreams
+
+test.each([
+  ['nothing', []],
+  ['null', [null, config]],
+  ['a name', ['word-count', config]],
+  ['a builder', [new StreamsBuilder(), config]],
+  ['its options', [config]],
+])('%s in place of a topology is refused in plain words', (_what, args) => {
+  expect(() => new Untyped(...args)).toThrowError(
+    expect.objectContaining({
+      code: 'TOPOLOGY_INVALID',
+      message: expect.stringContaining('the first argument must be what builder.build() returns'),
+    }),
+  )
+})
+
+test.each([
+  ['nothing', [], 'applicationId'],
+  ['null', [null], 'applicationId'],
+  ['a text', ['localhost:9092'], 'config'],
+  ['a list', [['localhost:9092']], 'config'],
+  ['a function', [() => config], 'config'],
+])('%s in place of the options is refused in plain words', (_what, args, option) => {
+  expect(() => new Untyped(countingTopology(true), ...args)).toThrowError(
+    expect.objectContaining({
+      code: 'CONFIG_INVALID',
+      context: expect.objectContaining({ option }),
+    }),
+  )
+})
+
+test.each([[undefined], [null], ['counts'], [{ name: 'counts' }], [7]])(
+  '%j is no store to ask, and the error says what is',
+  (given) => {
+    const streams = new KafkaStreams(countingTopology(true), config)
+    const refused = expect.objectContaining({
+      code: 'QUERY_INVALID',
+      message: expect.stringContaining(
+        'a store is asked for as keyValueStore(name, { key, value })',
+      ),
+    }) as Error
+    expect(() => streams.store(given as never)).toThrowError(refused)
+    expect(() => streams.queryMetadataForKey(given as never, 'a' as never)).toThrowError(refused)
+  },
+)
+
+test.each([[undefined], [null], [{}], [{ signal: null }], [{ signal: 'SIGTERM' }]])(
+  'run(%j) has no signal to stop it, and does not start',
+  async (options) => {
+    const streams = new KafkaStreams(countingTopology(true), config)
+    await expect(streams.run(options as never)).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      context: { option: 'signal' },
+    })
+    expect(streams.state).toBe('created')
+  },
+)
+
+test('start with what is no signal does not start', async () => {
+  const streams = new KafkaStreams(countingTopology(true), config)
+  const start = streams.start({ signal: 5 as never })
+  await expect(start).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+  expect(streams.state).toBe('created')
+})
+
+test.each([
+  ['statechange', () => undefined],
+  ['toString', () => undefined],
+  ['stateChange', undefined],
+])('on(%j, %j) is refused', (event, listener) => {
+  const streams = new KafkaStreams(countingTopology(true), config)
+  expect(() => streams.on(event as never, listener as never)).toThrowError(
+    expect.objectContaining({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining('one of stateChange, restore'),
+    }),
+  )
+  expect(streams.off(event as never, listener as never)).toBe(streams)
+})
+
 test('an instance that never ran closes at once', async () => {
   const states: string[] = []
   const streams = new KafkaStreams(countingTopology(true), config)

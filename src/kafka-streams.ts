@@ -1,5 +1,7 @@
+import { assertSignal } from './base/assert-signal.ts'
 import type { Log } from './base/log.ts'
 import { MemoryDisk } from './base/memory-disk.ts'
+import { Outcome } from './base/outcome.ts'
 import { KafkaClient } from './client/kafka-client.ts'
 import {
   resolveConfig,
@@ -12,7 +14,7 @@ import { StreamsError, messageOf } from './errors.ts'
 import { hostKey } from './group/user-data.ts'
 import { StreamsMetrics } from './metrics/streams-metrics.ts'
 import { partitionForKey } from './protocol/murmur2.ts'
-import { localStore } from './query/executor-store.ts'
+import { assertDescriptor, localStore } from './query/executor-store.ts'
 import type { QueryTarget } from './query/query-target.ts'
 import type { QueryableStore } from './query/queryable-store.ts'
 import { InstanceView } from './runtime/instance-view.ts'
@@ -22,27 +24,12 @@ import type { KeyQueryMetadata, LocalTask, StreamsMetadata } from './runtime/str
 import { canTransition, type StreamsState } from './runtime/streams-state.ts'
 import type { AnyStore } from './store/descriptor.ts'
 import { StateDirectory } from './store/state-directory.ts'
+import { assertTopology } from './topology/assert-topology.ts'
 import type { Topology } from './topology/topology.ts'
 
 export type { RestoreLag, RestoreProgress } from './runtime/changelog-reader.ts'
 export type { StreamsEvents } from './runtime/streams-events.ts'
 export type { KeyQueryMetadata, LocalTask, StreamsMetadata } from './runtime/streams-metadata.ts'
-
-/** A promise with its ends. */
-class Outcome {
-  readonly promise: Promise<void>
-  resolve: () => void = () => undefined
-  reject: (error: Error) => void = () => undefined
-
-  constructor() {
-    this.promise = new Promise((resolve, reject) => {
-      this.resolve = resolve
-      this.reject = reject
-    })
-    // Whoever is interested waits for it; that nobody does must not end the process.
-    this.promise.catch(() => undefined)
-  }
-}
 
 /**
  * Runs a topology: joins the group of the application, holds the tasks that it is given, and answers
@@ -78,12 +65,14 @@ export class KafkaStreams implements AsyncDisposable {
   readonly #cut = new AbortController()
 
   /**
-   * Checks the options (`CONFIG_INVALID`); nothing else happens yet.
+   * Checks the topology (`TOPOLOGY_INVALID`) and the options (`CONFIG_INVALID`); nothing else happens
+   * yet.
    *
    * @param ports the world: time, chance, network, files. Default this machine; a simulation gives
    *   its own.
    */
   constructor(topology: Topology, config: StreamsConfig, ports: Ports = systemPorts) {
+    assertTopology(topology)
     if (topology.subtopologies.length === 0) {
       throw new StreamsError('TOPOLOGY_INVALID', { detail: 'it reads no topic' })
     }
@@ -132,6 +121,7 @@ export class KafkaStreams implements AsyncDisposable {
    */
   async start(options: { signal?: AbortSignal } = {}): Promise<void> {
     const { signal } = options
+    if (signal !== undefined) assertSignal(signal)
     if (this.#state !== 'created') {
       const detail = 'each instance is started once; make a new one'
       throw new StreamsError('STREAMS_STATE_INVALID', {
@@ -158,7 +148,8 @@ export class KafkaStreams implements AsyncDisposable {
 
   /** Starts, stays until the signal aborts, closes. Rejects with the error that stopped it. */
   async run(options: { signal: AbortSignal }): Promise<void> {
-    const { signal } = options
+    const signal: unknown = (options as { signal?: unknown } | null | undefined)?.signal
+    assertSignal(signal)
     const aborted = (): void => void this.close()
     signal.addEventListener('abort', aborted, { once: true })
     try {
@@ -233,6 +224,7 @@ export class KafkaStreams implements AsyncDisposable {
    * `STORE_UNKNOWN`, `STREAMS_STOPPED`).
    */
   store<D extends AnyStore>(descriptor: D): QueryableStore<D> {
+    assertDescriptor(descriptor)
     const { endpoint, applicationId } = this.#config
     const servedBy = endpoint === undefined ? applicationId : hostKey(endpoint)
     return localStore(this.queryTarget, descriptor, servedBy)
@@ -255,6 +247,7 @@ export class KafkaStreams implements AsyncDisposable {
     store: { readonly name: string; readonly key: { serialize(key: K): Uint8Array } },
     key: K,
   ): KeyQueryMetadata {
+    assertDescriptor(store)
     const { name } = store
     if (this.#view.descriptor(name) === undefined)
       throw new StreamsError('STORE_UNKNOWN', { store: name })

@@ -1,3 +1,4 @@
+import { shownValue } from '../base/shown-value.ts'
 import { StreamsError, messageOf } from '../errors.ts'
 import type { AnyStore, KeyValueStoreDescriptor } from '../store/descriptor.ts'
 import { LocalQuery } from './local-query.ts'
@@ -13,6 +14,14 @@ import type { ScanBounds } from './scan-bounds.ts'
 
 /** Questions of one `getMany` that are under way at a time. */
 const concurrentGetsMax = 32
+
+/** Refuses what a program without types gave in place of a store, such as its name. */
+export function assertDescriptor(given: unknown): void {
+  const { name, key } = (given ?? {}) as { name?: unknown; key?: { serialize?: unknown } }
+  if (typeof name === 'string' && typeof key?.serialize === 'function') return
+  const detail = `a store is asked for as keyValueStore(name, { key, value }), not as ${shownValue(given)}`
+  throw new StreamsError('QUERY_INVALID', { detail })
+}
 
 /** The store as this instance alone can answer for it: what `KafkaStreams.store` returns. */
 export function localStore<D extends AnyStore>(

@@ -1,3 +1,5 @@
+import { shownValue } from '../base/shown-value.ts'
+import { StreamsError } from '../errors.ts'
 import type { RestoreProgress } from './changelog-reader.ts'
 import type { StreamsState } from './streams-state.ts'
 
@@ -19,11 +21,16 @@ export class StreamsEmitter {
   }
 
   on<E extends keyof StreamsEvents>(event: E, listener: StreamsEvents[E]): void {
+    if (!Object.hasOwn(this.#listeners, event) || typeof listener !== 'function') {
+      const events = Object.keys(this.#listeners).join(', ')
+      const detail = `on(event, listener) takes a function and one of ${events}, not ${shownValue(event)}`
+      throw new StreamsError('CONFIG_INVALID', { option: 'event', detail })
+    }
     this.#listeners[event].add(listener)
   }
 
   off<E extends keyof StreamsEvents>(event: E, listener: StreamsEvents[E]): void {
-    this.#listeners[event].delete(listener)
+    if (Object.hasOwn(this.#listeners, event)) this.#listeners[event].delete(listener)
   }
 
   stateChange(now: StreamsState, before: StreamsState): void {

@@ -152,7 +152,7 @@ function deserializeVariable<T>(reader: ListReader, inner: Serde<T>): (T | null)
 export function listSerde<T>(inner: Serde<T>): Serde<T[]> {
   assertSerde(inner, { part: 'value', of: 'serdes.list()' })
   const name = `list(${inner.name})`
-  const size = elementSizes.get(withoutNull(inner as Serde<unknown>))
+  const size = elementSizes.get(withoutNull(inner))
   const elementBytes = inner.sizeOf
   return Object.freeze({
     name,

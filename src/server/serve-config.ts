@@ -1,6 +1,8 @@
-import { resolveConfig, type ResolvedConfig, type StreamsConfig } from '../config.ts'
+import { assertSignal } from '../base/assert-signal.ts'
+import { optionsOf, resolveConfig, type ResolvedConfig, type StreamsConfig } from '../config.ts'
 import { StreamsError } from '../errors.ts'
 import type { Endpoint } from '../group/membership.ts'
+import { assertTopology } from '../topology/assert-topology.ts'
 import { findStore, type Topology } from '../topology/topology.ts'
 import { Exposure, storeOperations, type Expose, type StoreOperation } from './exposure.ts'
 import { assertListenerSecure } from './loopback.ts'
@@ -54,12 +56,14 @@ const httpOptions = ['port', 'host', 'advertise']
  * Checks the options. Throws `CONFIG_INVALID` (also those of KafkaStreams) or `LISTENER_INSECURE`.
  */
 export function resolveServeConfig(topology: Topology, config: ServeConfig): ResolvedServeConfig {
-  const { http, expose = {}, auth, signal, ...streams } = config
+  assertTopology(topology)
+  const { http, expose = {}, auth, signal, ...streams } = optionsOf(config) as ServeConfig
   if ('endpoint' in streams) {
     throw invalid('endpoint', 'the HTTP service is the endpoint; use http.advertise')
   }
   checkHttp(http)
   const { port, host = '127.0.0.1', advertise } = http
+  if (signal !== undefined) assertSignal(signal)
   if (auth !== undefined && auth !== 'none') throw invalid('auth', "it can only be 'none'")
   assertListenerSecure(host, auth)
   checkExpose(topology, expose)
@@ -78,7 +82,8 @@ export function resolveServeConfig(topology: Topology, config: ServeConfig): Res
 }
 
 function checkHttp(http: unknown): asserts http is HttpConfig {
-  if (typeof http !== 'object' || http === null) throw invalid('http', 'it must be { port }')
+  if (typeof http !== 'object' || http === null || Array.isArray(http))
+    throw invalid('http', 'it must be { port }')
   const unknownName = Object.keys(http).find((name) => !httpOptions.includes(name))
   if (unknownName !== undefined) {
     const known = httpOptions.map((name) => `http.${name}`).join(', ')
@@ -94,6 +99,12 @@ function checkHttp(http: unknown): asserts http is HttpConfig {
 }
 
 function checkExpose(topology: Topology, expose: Expose): void {
+  if (typeof expose !== 'object' || expose === null || Array.isArray(expose)) {
+    throw invalid(
+      'expose',
+      "it must be an object such as { 'word-counts': { operations: ['get'] } }",
+    )
+  }
   for (const [store, entry] of Object.entries(expose)) {
     if (findStore(topology, store) === undefined) {
       throw invalid('expose', `the topology has no store ${store}`)
@@ -112,7 +123,7 @@ function checkExpose(topology: Topology, expose: Expose): void {
 
 function advertisedOf(
   host: string,
-  advertise: string | undefined,
+  advertise: unknown,
 ): { host: string; port: number | undefined } {
   if (advertise === undefined) {
     if (host === '0.0.0.0' || host === '::') {
@@ -120,7 +131,8 @@ function advertisedOf(
     }
     return { host, port: undefined }
   }
-  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:/]+))(?::(\d{1,5}))?$/.exec(advertise)
+  const pattern = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:/]+))(?::(\d{1,5}))?$/
+  const match = typeof advertise === 'string' ? pattern.exec(advertise) : null
   const name = match?.[1] ?? match?.[2]
   const port = match?.[3] === undefined ? undefined : Number(match[3])
   if (name === undefined || (port !== undefined && (port < 1 || port > 65_535))) {
