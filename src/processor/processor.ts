@@ -1,4 +1,4 @@
-import type { RecordHeaders } from '../store/state-store.ts'
+import type { RecordContext, RecordHeaders } from '../store/state-store.ts'
 import type { RecordMetadata, TaskId } from './record-metadata.ts'
 
 /**
@@ -41,6 +41,8 @@ export interface NodeContext {
     headers: RecordHeaders,
     child?: string,
   ): void
+  /** To every child, as the record that came from there: for what was held back. */
+  forwardFrom(key: unknown, value: unknown, origin: Readonly<RecordContext>): void
   /**
    * A store that this node is connected to: the typed interface of its kind (for the DSL's tables
    * a TimestampedKeyValueStore). Asserts that the node is connected.
@@ -67,6 +69,17 @@ export interface NodeContext {
   ): Disposable
   /** Asks for a commit at the end of this turn. */
   commit(): void
+  /**
+   * Milliseconds of wall-clock time between two looks for results that have become final: they cost
+   * scans of stores. 0: look at each record.
+   */
+  readonly emitIntervalMs: number
+  /**
+   * A number that is kept with the committed offsets, so that another instance goes on from it;
+   * undefined: none was set. Java's processorMetadataForKey.
+   */
+  metadata(key: string): number | undefined
+  setMetadata(key: string, value: number): void
   /** Counts a record that was dropped, with the reason (Java: dropped-records). */
   dropped(reason: string): void
 }

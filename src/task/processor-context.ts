@@ -7,6 +7,7 @@ import { assert } from '../base/assert.ts'
 import type { NodeContext, PunctuationType } from '../processor/processor.ts'
 import type { RecordMetadata, TaskId } from '../processor/record-metadata.ts'
 import type { FlushListener, RecordContext, RecordHeaders } from '../store/state-store.ts'
+import type { ProcessorMetadata } from './processor-metadata.ts'
 import type { TaskNode } from './task-node.ts'
 
 /** A store as a node needs it; its typed interface is found by what the topology says of it. */
@@ -23,6 +24,8 @@ export interface ContextTask {
   readonly id: TaskId
   readonly record: RecordContext
   readonly streamTime: number
+  readonly metadata: ProcessorMetadata
+  readonly emitIntervalMs: number
   wallClockTime(): number
   connectedStore(name: string): ConnectedStore
   schedule(
@@ -116,6 +119,25 @@ export class ProcessorContext implements NodeContext {
     }
   }
 
+  forwardFrom(key: unknown, value: unknown, origin: RecordContext): void {
+    const record = this.#record
+    const { timestamp, offset, topic, partition, headers } = record
+    record.timestamp = origin.timestamp
+    record.offset = origin.offset
+    record.topic = origin.topic
+    record.partition = origin.partition
+    record.headers = origin.headers
+    try {
+      this.forward(key, value)
+    } finally {
+      record.timestamp = timestamp
+      record.offset = offset
+      record.topic = topic
+      record.partition = partition
+      record.headers = headers
+    }
+  }
+
   #child(name: string): TaskNode {
     const child = this.#children.find((node) => node.name === name)
     if (child === undefined) {
@@ -160,6 +182,18 @@ export class ProcessorContext implements NodeContext {
 
   commit(): void {
     this.#task.requestCommit()
+  }
+
+  get emitIntervalMs(): number {
+    return this.#task.emitIntervalMs
+  }
+
+  metadata(key: string): number | undefined {
+    return this.#task.metadata.get(key)
+  }
+
+  setMetadata(key: string, value: number): void {
+    this.#task.metadata.set(key, value)
   }
 
   dropped(reason: string): void {

@@ -428,6 +428,42 @@ describe('what a node sees', () => {
     expect(after).toEqual([])
   })
 
+  test('is another place and time while it forwards what was held back', () => {
+    const headers: RecordHeaders = [['h', null]]
+    const origin = { timestamp: 3, offset: 9, topic: 'before', partition: 2, headers }
+    const seenBelow: unknown[] = []
+    const topology = new InternalTopologyBuilder()
+      .addSource('source', { topics: ['in'], ...strings })
+      .addProcessor(
+        'node',
+        (context) => ({
+          process(key, value) {
+            context.forwardFrom(key, value, origin)
+            context.forward(key, value)
+          },
+        }),
+        ['source'],
+      )
+      .addProcessor(
+        'child',
+        (context) => ({
+          process() {
+            seenBelow.push([context.recordMetadata, context.timestamp, context.headers])
+          },
+        }),
+        ['node'],
+      )
+      .build()
+    const { task } = running(topology)
+    task.addRecords('in', 1, batch(40, [['k', 'v', 7]]), 40)
+    task.process(1, Infinity)
+
+    expect(seenBelow).toEqual([
+      [{ topic: 'before', partition: 2, offset: 9 }, 3, headers],
+      [{ topic: 'in', partition: 1, offset: 40 }, 7, []],
+    ])
+  })
+
   test('are its children: forwarding to another name fails', () => {
     const error = failureOf(() =>
       seen((context) => context.forwardRecord('k', 'v', 1, [], 'nobody')),
@@ -722,6 +758,56 @@ describe('a commit', () => {
 
     expect(task.streamTime).toBe(1)
     expect(task.commitNeeded).toBe(false)
+  })
+
+  test('has what processors keep, for every partition that was read, and gives it to the next owner', () => {
+    const twoInputs = new InternalTopologyBuilder()
+      .addSource('source', { topics: ['in', 'other'], ...strings })
+      .addProcessor(
+        'node',
+        (context) => ({
+          process: (key, value) => {
+            if (value === 'keep') context.setMetadata('node', context.timestamp)
+            else context.forward(key, context.metadata('node') ?? 'none')
+          },
+        }),
+        ['source'],
+      )
+      .addSink('sink', { topic: 'out', key: string, value: long }, ['node'])
+      .build()
+    const first = running(twoInputs)
+    first.task.addRecords('in', 1, batch(0, [['k', 'keep', 5]]), 0)
+    first.task.addRecords('other', 1, batch(0, [['k', 'keep', 6]]), 0)
+    first.task.process(1, Infinity)
+    first.task.prepareCommit()
+    first.task.committed()
+    first.task.process(1, Infinity)
+    const offsets = first.task.prepareCommit()
+
+    expect(offsets).toEqual([
+      // Made by Kafka Streams 4.4.0: TopicPartitionMetadata(5 and 6, { node: 6 }).encode().
+      {
+        topic: 'in',
+        partition: 1,
+        offset: 1,
+        metadata: 'AgAAAAAAAAAFAAAAAQAAAARub2RlAAAAAAAAAAY=',
+      },
+      {
+        topic: 'other',
+        partition: 1,
+        offset: 1,
+        metadata: 'AgAAAAAAAAAGAAAAAQAAAARub2RlAAAAAAAAAAY=',
+      },
+    ])
+    first.task.committed()
+    expect(first.task.prepareCommit()).toEqual([])
+
+    const next = setup(twoInputs)
+    next.task.initialize(offsets)
+    next.task.completeRestoration()
+    next.task.addRecords('in', 1, batch(1, [['k', 'tell', 7]]), 1)
+    next.task.process(1, Infinity)
+    expect(next.sink.sent.map(({ value }) => value)).toEqual(['\0\0\0\0\0\0\0\x06'])
   })
 
   test('after suspension takes what the closing code still wrote', () => {

@@ -20,6 +20,7 @@ import { changelogTopic, topicsOfSource, type Subtopology } from '../topology/to
 import { PartitionGroup } from './partition-group.ts'
 import type { ContextTask } from './processor-context.ts'
 import { processorFailure } from './processor-failure.ts'
+import { ProcessorMetadata } from './processor-metadata.ts'
 import { ProcessorTopology } from './processor-topology.ts'
 import { PunctuationQueue, type Punctuation } from './punctuation.ts'
 import { RecordCollector } from './record-collector.ts'
@@ -28,7 +29,7 @@ import type { RecordSink } from './record-sink.ts'
 import { StateManager, type TaskEngines, type TaskStore } from './state-manager.ts'
 import type { TaskNode } from './task-node.ts'
 import type { CommittedOffset, Task, TaskChangelog, TaskInput, TaskState } from './task.ts'
-import { decodePartitionTime, encodePartitionTime } from './topic-partition-metadata.ts'
+import { decodeMetadata, encodeMetadata } from './topic-partition-metadata.ts'
 
 type TaskEvent = 'initialize' | 'restored' | 'suspend' | 'close'
 
@@ -59,7 +60,11 @@ export interface StreamTaskOptions {
   readonly maxTaskIdleMs?: number
   /** Default `fail`. */
   readonly onDeserializationError?: DeserializationErrorHandler
+  /** See NodeContext. Default 1000, as in Java. */
+  readonly emitIntervalMs?: number
 }
+
+const emitIntervalMsDefault = 1000
 
 /** Reading the clock for each record would cost as much as a small record does. */
 const recordsPerClockCheck = 16
@@ -78,6 +83,8 @@ export class StreamTask implements Task, ContextTask {
     partition: -1,
     headers: noHeaders,
   }
+  readonly metadata = new ProcessorMetadata()
+  readonly emitIntervalMs: number
   /** Offsets of prepareCommit, until `committed`. */
   #prepared: CommittedOffset[] | undefined
   #state: TaskState = 'created'
@@ -99,6 +106,7 @@ export class StreamTask implements Task, ContextTask {
     this.#options = options
     this.id = id
     this.partition = parseTaskId(id).partition
+    this.emitIntervalMs = options.emitIntervalMs ?? emitIntervalMsDefault
     const changelogTopics = new Map<string, string>()
     for (const store of subtopology.stores) {
       const topic = changelogTopic(applicationId, store)
@@ -174,7 +182,9 @@ export class StreamTask implements Task, ContextTask {
       const queue = this.#queue(topic, partition)
       if (queue === undefined) continue
       queue.committedPosition = offset
-      queue.partitionTime = decodePartitionTime(metadata)
+      const { partitionTime, processors } = decodeMetadata(metadata)
+      queue.partitionTime = partitionTime
+      this.metadata.merge(processors)
     }
     this.#group.restoreTimes()
     this.#stateManager.open()
@@ -318,14 +328,16 @@ export class StreamTask implements Task, ContextTask {
     const offsets: CommittedOffset[] = []
     for (const queue of this.#group.queues) {
       const { topic, partition, position, partitionTime } = queue
-      if (position === undefined || !hasMoved(queue)) continue
+      // What processors keep goes with every partition: whichever is read back later has it.
+      if (position === undefined || !(hasMoved(queue) || this.metadata.needsCommit)) continue
       offsets.push({
         topic,
         partition,
         offset: position,
-        metadata: encodePartitionTime(partitionTime),
+        metadata: encodeMetadata(partitionTime, this.metadata),
       })
     }
+    this.metadata.needsCommit = false
     this.#prepared = offsets
     return offsets
   }

@@ -100,6 +100,8 @@ export class TopologyTestDriver implements Disposable {
       engines: this.#stateDirectory?.engines(taskIdOfAll) ?? memoryEngines(),
       cacheBytesMax: options.cacheBytes ?? cacheBytesDefault,
       partitionCount: () => 1,
+      // As in Java's test driver: what a record makes final comes out with that record.
+      emitIntervalMs: 0,
       onDeserializationError: options.onDeserializationError,
     })
     this.#inputs = new Set(this.#task.inputs.map(({ topic }) => topic))

@@ -47,6 +47,7 @@ class Harness implements NodeContext {
   readonly headers: RecordHeaders = []
   readonly recordMetadata = undefined
   readonly streamTime = -1
+  readonly emitIntervalMs = 0
   timestamp = 0
   readonly forwarded: Forwarded[] = []
   readonly droppedReasons: string[] = []
@@ -68,6 +69,16 @@ class Harness implements NodeContext {
 
   wallClockTime(): number {
     return 0
+  }
+
+  metadata(): undefined {}
+
+  setMetadata(): void {
+    throw new Error('not used here')
+  }
+
+  forwardFrom(): void {
+    throw new Error('not used here')
   }
 
   forward(key: unknown, value: unknown): void {
