@@ -78,7 +78,7 @@ export class KGroupedStreamImpl<K, V> implements KGroupedStream<K, V> {
     })
     const name = graph.names.step(prefix, options?.name)
     const { storeName } = store
-    const table = new TableState({ store: storeName })
+    const table = new TableState({ store: storeName, versioned: store.isVersioned })
     const operator = (): NodeSupplier => supplier({ storeName, sendOldValues: table.sendOldValues })
     const node = new ProcessorGraphNode(name, operator, () => store)
     const state = {

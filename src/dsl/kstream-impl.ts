@@ -170,7 +170,7 @@ export class KStreamImpl<K, V> implements KStream<K, V> {
     })
     // A table that nobody can query is not kept, as long as no step below needs it.
     const kept = store.queryableName === undefined ? 'on-demand' : 'always'
-    const table = new TableState({ store: store.storeName, kept })
+    const table = new TableState({ store: store.storeName, kept, versioned: store.isVersioned })
     const node = new ProcessorGraphNode(
       name,
       () => ktableSource(table),

@@ -11,7 +11,7 @@ import { ktableMapValues, mapped } from './operators/ktable-map-values.ts'
 import { ktableToStream } from './operators/ktable-to-stream.ts'
 import type { Table } from './operators/table-forwarder.ts'
 import { TableState } from './operators/table-state.ts'
-import type { RowMapping } from './operators/table-view.ts'
+import { mappedView, type RowMapping } from './operators/table-view.ts'
 import type { StreamGraph } from './stream-graph.ts'
 import type { AnySerde, SerdeOf } from './topic.ts'
 
@@ -32,7 +32,7 @@ export interface KTableState {
 /** A table each of whose rows is worked out from one row of another table. */
 interface MappedTable {
   readonly mapping: RowMapping
-  readonly operator: (table: Table, mapping: RowMapping) => NodeSupplier
+  readonly operator: (table: Table, mapping: RowMapping, above: TableState) => NodeSupplier
 }
 
 /** Java's KTableImpl. */
@@ -107,11 +107,15 @@ export class KTableImpl<K, V, E> implements KTable<K, V, E> {
     const inherited = { key, value }
     const naming = { names: graph.names, prefix, step: name, inherited }
     const store = options?.store === undefined ? undefined : Materialized.of(options.store, naming)
-    const above = { table: this.state.table, mapping }
-    const table = new TableState({ store: store?.storeName, above })
+    const above = this.state.table
+    const table = new TableState({
+      store: store?.storeName,
+      versioned: store?.isVersioned,
+      above: { tables: [above], view: (rows) => mappedView(rows, mapping) },
+    })
     const node = new ProcessorGraphNode(
       name,
-      () => operator(table, mapping),
+      () => operator(table, mapping, above),
       () => store,
     )
     graph.add(node, [parent])

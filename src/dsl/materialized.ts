@@ -1,5 +1,10 @@
 import { StreamsError } from '../errors.ts'
-import { keyValueStore, type AnyStore, type StoreOptions } from '../store/descriptor.ts'
+import {
+  keyValueStore,
+  type AnyStore,
+  type StoreOptions,
+  type VersionedStoreOptions,
+} from '../store/descriptor.ts'
 import type { StoreNode } from '../topology/node.ts'
 import { assertName, type NameProvider } from './naming.ts'
 import type { AnySerde, SerdeOf } from './topic.ts'
@@ -12,11 +17,22 @@ export interface TableStore<K, V> extends StoreOptions {
   readonly value: SerdeOf<V>
 }
 
+/** A versioned store whose serdes fit keys K and values V: what {@link versionedStore} gives. */
+export interface VersionedTableStore<K, V> extends VersionedStoreOptions {
+  readonly kind: 'versioned'
+  readonly name: string
+  readonly key: SerdeOf<K>
+  readonly value: SerdeOf<V>
+}
+
 /**
  * Where a table is kept: a descriptor that states its own serdes, or only a name, and the serdes
  * that travel with the stream. Absent: a generated name, not queryable.
+ *
+ * Kept in a versioned store, a late change takes its place in the history of its key: it goes on
+ * to tables that are worked out row by row, while joins and aggregations pass over it.
  */
-export type TableStoreRef<K, V> = string | TableStore<K, V>
+export type TableStoreRef<K, V> = string | TableStore<K, V> | VersionedTableStore<K, V>
 
 /** The serde, or the error that names the step which lacks it. */
 export function requiredSerde(
@@ -46,6 +62,7 @@ export class Materialized {
   readonly storeName: string
   /** The store's name when the user gave it, else undefined. */
   readonly queryableName: string | undefined
+  readonly isVersioned: boolean
   readonly key: AnySerde | undefined
   readonly value: AnySerde | undefined
   readonly #descriptor: AnyStore | undefined
@@ -56,10 +73,12 @@ export class Materialized {
     this.#descriptor = typeof store === 'object' ? store : undefined
     this.queryableName = typeof store === 'string' ? store : this.#descriptor?.name
     if (this.queryableName !== undefined) assertName(this.queryableName, 'a store')
-    if (this.#descriptor !== undefined && this.#descriptor.kind !== 'key-value') {
-      const detail = `${options.step} needs a key-value store, ${this.queryableName} is another kind`
+    const { kind = 'key-value' } = this.#descriptor ?? {}
+    if (kind !== 'key-value' && kind !== 'versioned') {
+      const detail = `${options.step} needs a key-value or a versioned store, ${this.queryableName} is a ${kind} store`
       throw new StreamsError('TOPOLOGY_INVALID', { detail })
     }
+    this.isVersioned = kind === 'versioned'
     this.storeName = this.queryableName ?? options.names.store(options.prefix)
     this.key = this.#descriptor?.key ?? options.inherited.key
     this.value = this.#descriptor?.value ?? options.inherited.value
@@ -76,7 +95,10 @@ export class Materialized {
 
   /** The store for the topology; the same object each time. */
   storeNode(): StoreNode {
-    this.#storeNode ??= Object.freeze({ descriptor: this.#complete(), timestamped: true })
+    this.#storeNode ??= Object.freeze({
+      descriptor: this.#complete(),
+      timestamped: !this.isVersioned,
+    })
     return this.#storeNode
   }
 

@@ -295,7 +295,7 @@ describe('steps', () => {
     ],
     [
       'a store of another kind',
-      'needs a key-value store',
+      'needs a key-value or a versioned store',
       (b) =>
         b
           .stream(text('in'))

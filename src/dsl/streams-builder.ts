@@ -69,7 +69,7 @@ export class StreamsBuilder {
     const source = names.suffixedStep('KSTREAM-SOURCE-', '-source', options?.name)
     const name = names.step('KTABLE-SOURCE-', options?.name)
     const kept = store.queryableName === undefined ? 'on-demand' : 'always'
-    const table = new TableState({ store: store.storeName, kept })
+    const table = new TableState({ store: store.storeName, kept, versioned: store.isVersioned })
     const node = new TableSourceNode(name, {
       source,
       topic: topic as Topic<unknown, unknown>,

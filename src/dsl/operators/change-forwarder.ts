@@ -13,16 +13,23 @@ export class ChangeForwarder {
   }
 
   /** Undefined stands for no value. */
-  forward(key: unknown, newValue: unknown, oldValue: unknown, timestamp: number): void {
+  forward(
+    key: unknown,
+    newValue: unknown,
+    oldValue: unknown,
+    timestamp: number,
+    isLatest = true,
+  ): void {
     if (this.#inUse) {
       // A step below wrote so much that a cache above gives up entries meanwhile, and a change
       // arrives here inside another one: children that did not see the outer one yet must get it.
-      this.#context.forwardAt(key, new Change(newValue, oldValue), timestamp)
+      this.#context.forwardAt(key, new Change(newValue, oldValue, isLatest), timestamp)
       return
     }
     const change = this.#change
     change.newValue = newValue
     change.oldValue = oldValue
+    change.isLatest = isLatest
     this.#inUse = true
     this.#context.forwardAt(key, change, timestamp)
     this.#inUse = false

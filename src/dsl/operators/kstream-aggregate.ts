@@ -1,7 +1,7 @@
 import type { NodeSupplier } from '../../processor/processor.ts'
-import type { TimestampedKeyValueStore } from '../../store/key-value-store.ts'
 import { droppedNullKeyOrValue } from './dropped-reason.ts'
-import { TableForwarder, type StoredTable } from './table-forwarder.ts'
+import { KeptTable } from './kept-table.ts'
+import type { StoredTable } from './table-forwarder.ts'
 import type { AggregateFunction } from './user-function.ts'
 
 /**
@@ -13,17 +13,15 @@ export function kstreamAggregate(
   initializer: () => unknown,
   aggregator: AggregateFunction,
 ): NodeSupplier {
-  const { storeName, sendOldValues } = table
   return (context) => {
-    const store = context.store(storeName) as TimestampedKeyValueStore<unknown, unknown>
-    const forwarder = new TableForwarder(context, storeName, { sendOldValues })
+    const kept = new KeptTable(context, table)
     return {
       process(key: unknown, value: unknown) {
         if (key === null || key === undefined || value === null || value === undefined) {
           context.dropped(droppedNullKeyOrValue)
           return
         }
-        const entry = store.get(key)
+        const entry = kept.get(key)
         let timestamp = context.timestamp
         let oldAggregate: unknown
         if (entry === undefined) {
@@ -33,9 +31,8 @@ export function kstreamAggregate(
           if (entry.timestamp > timestamp) timestamp = entry.timestamp
         }
         const newAggregate = aggregator(oldAggregate, value, key) ?? undefined
-        store.put(key, newAggregate, timestamp)
         // As in Java, the old value of a new key is what the initializer gave.
-        forwarder.maybeForward(key, newAggregate, oldAggregate ?? undefined, timestamp)
+        kept.put(key, newAggregate, oldAggregate ?? undefined, timestamp)
       },
     }
   }

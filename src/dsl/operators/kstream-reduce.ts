@@ -1,7 +1,7 @@
 import type { NodeSupplier } from '../../processor/processor.ts'
-import type { TimestampedKeyValueStore } from '../../store/key-value-store.ts'
 import { droppedNullKeyOrValue } from './dropped-reason.ts'
-import { TableForwarder, type StoredTable } from './table-forwarder.ts'
+import { KeptTable } from './kept-table.ts'
+import type { StoredTable } from './table-forwarder.ts'
 import type { AggregateFunction } from './user-function.ts'
 
 /**
@@ -9,17 +9,15 @@ import type { AggregateFunction } from './user-function.ts'
  * records; a reducer that returns null or undefined deletes it. Java's KStreamReduce.
  */
 export function kstreamReduce(table: StoredTable, reducer: AggregateFunction): NodeSupplier {
-  const { storeName, sendOldValues } = table
   return (context) => {
-    const store = context.store(storeName) as TimestampedKeyValueStore<unknown, unknown>
-    const forwarder = new TableForwarder(context, storeName, { sendOldValues })
+    const kept = new KeptTable(context, table)
     return {
       process(key: unknown, value: unknown) {
         if (key === null || key === undefined || value === null || value === undefined) {
           context.dropped(droppedNullKeyOrValue)
           return
         }
-        const entry = store.get(key)
+        const entry = kept.get(key)
         let timestamp = context.timestamp
         let oldAggregate: unknown
         let newAggregate: unknown = value
@@ -28,8 +26,7 @@ export function kstreamReduce(table: StoredTable, reducer: AggregateFunction): N
           if (entry.timestamp > timestamp) timestamp = entry.timestamp
           newAggregate = reducer(entry.value, value, key) ?? undefined
         }
-        store.put(key, newAggregate, timestamp)
-        forwarder.maybeForward(key, newAggregate, oldAggregate, timestamp)
+        kept.put(key, newAggregate, oldAggregate, timestamp)
       },
     }
   }

@@ -1,8 +1,8 @@
 import type { Change } from '../../processor/change.ts'
 import type { NodeSupplier } from '../../processor/processor.ts'
-import type { TimestampedKeyValueStore } from '../../store/key-value-store.ts'
 import { ChangeForwarder } from './change-forwarder.ts'
-import { TableForwarder, type Table } from './table-forwarder.ts'
+import { KeptTable } from './kept-table.ts'
+import type { Table } from './table-forwarder.ts'
 import type { RowMapping } from './table-view.ts'
 import type { UserFunction } from './user-function.ts'
 
@@ -13,32 +13,39 @@ export function filtered(predicate: UserFunction<unknown>, mode: 'keep' | 'drop'
     value !== undefined && Boolean(predicate(value, key)) === wanted ? value : undefined
 }
 
-/** Leaves out rows: what the mapping leaves out is deleted below. Java's KTableFilter. */
-export function ktableFilter(table: Table, mapping: RowMapping): NodeSupplier {
+/**
+ * Leaves out rows: what the mapping leaves out is deleted below. `above` tells of the table that is
+ * filtered. Java's KTableFilter.
+ */
+export function ktableFilter(
+  table: Table,
+  mapping: RowMapping,
+  above: { readonly isVersioned: boolean },
+): NodeSupplier {
   const { storeName, sendOldValues } = table
+  // Nothing was below and nothing comes: only known when old values are sent. That a version is
+  // deleted is told in any case: there may have been an earlier one.
+  const skipsNothing = sendOldValues && !above.isVersioned
   return (context) => {
     if (storeName === undefined) {
       const changes = new ChangeForwarder(context)
       return {
         process(key: unknown, change: Change) {
+          const { isLatest } = change
           const newValue = mapping(change.newValue, key)
           const oldValue = sendOldValues ? mapping(change.oldValue, key) : undefined
-          // Nothing was below and nothing comes: only known when old values are sent.
-          if (sendOldValues && newValue === undefined && oldValue === undefined) return
-          changes.forward(key, newValue, oldValue, context.timestamp)
+          if (skipsNothing && newValue === undefined && oldValue === undefined) return
+          changes.forward(key, newValue, oldValue, context.timestamp, isLatest)
         },
       }
     }
-    const store = context.store(storeName) as TimestampedKeyValueStore<unknown, unknown>
-    const forwarder = new TableForwarder(context, storeName, { sendOldValues })
+    const kept = new KeptTable(context, { storeName, sendOldValues })
     return {
       process(key: unknown, change: Change) {
-        const { timestamp } = context
         const newValue = mapping(change.newValue, key)
-        const oldValue = sendOldValues ? store.get(key)?.value : undefined
-        if (sendOldValues && newValue === undefined && oldValue === undefined) return
-        store.put(key, newValue, timestamp)
-        forwarder.maybeForward(key, newValue, oldValue, timestamp)
+        const oldValue = sendOldValues ? kept.get(key)?.value : undefined
+        if (skipsNothing && newValue === undefined && oldValue === undefined) return
+        kept.put(key, newValue, oldValue, context.timestamp)
       },
     }
   }

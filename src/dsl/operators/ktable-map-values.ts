@@ -1,8 +1,8 @@
 import type { Change } from '../../processor/change.ts'
 import type { NodeSupplier } from '../../processor/processor.ts'
-import type { TimestampedKeyValueStore } from '../../store/key-value-store.ts'
 import { ChangeForwarder } from './change-forwarder.ts'
-import { TableForwarder, type Table } from './table-forwarder.ts'
+import { KeptTable } from './kept-table.ts'
+import type { Table } from './table-forwarder.ts'
 import type { RowMapping } from './table-view.ts'
 import type { UserFunction } from './user-function.ts'
 
@@ -19,21 +19,19 @@ export function ktableMapValues(table: Table, mapping: RowMapping): NodeSupplier
       const changes = new ChangeForwarder(context)
       return {
         process(key: unknown, change: Change) {
+          const { isLatest } = change
           const newValue = mapping(change.newValue, key)
           const oldValue = sendOldValues ? mapping(change.oldValue, key) : undefined
-          changes.forward(key, newValue, oldValue, context.timestamp)
+          changes.forward(key, newValue, oldValue, context.timestamp, isLatest)
         },
       }
     }
-    const store = context.store(storeName) as TimestampedKeyValueStore<unknown, unknown>
-    const forwarder = new TableForwarder(context, storeName, { sendOldValues })
+    const kept = new KeptTable(context, { storeName, sendOldValues })
     return {
       process(key: unknown, change: Change) {
-        const { timestamp } = context
         const newValue = mapping(change.newValue, key)
-        const oldValue = sendOldValues ? store.get(key)?.value : undefined
-        store.put(key, newValue, timestamp)
-        forwarder.maybeForward(key, newValue, oldValue, timestamp)
+        const oldValue = sendOldValues ? kept.get(key)?.value : undefined
+        kept.put(key, newValue, oldValue, context.timestamp)
       },
     }
   }

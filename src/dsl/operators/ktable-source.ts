@@ -1,12 +1,13 @@
 import type { NodeSupplier } from '../../processor/processor.ts'
-import type { TimestampedKeyValueStore } from '../../store/key-value-store.ts'
 import { ChangeForwarder } from './change-forwarder.ts'
 import { droppedNullKey } from './dropped-reason.ts'
-import { TableForwarder, type Table } from './table-forwarder.ts'
+import { KeptTable } from './kept-table.ts'
+import type { Table } from './table-forwarder.ts'
 
 /**
  * Takes a stream as the changes of a table: the last value of a key counts, also when it is older
- * by its timestamp, and null deletes. Java's KTableSource.
+ * by its timestamp, and null deletes. Only a table that keeps versions puts a late one in its place.
+ * Java's KTableSource.
  */
 export function ktableSource(table: Table): NodeSupplier {
   const { storeName, sendOldValues } = table
@@ -20,19 +21,15 @@ export function ktableSource(table: Table): NodeSupplier {
         },
       }
     }
-    const store = context.store(storeName) as TimestampedKeyValueStore<unknown, unknown>
-    const forwarder = new TableForwarder(context, storeName, { sendOldValues })
+    const kept = new KeptTable(context, { storeName, sendOldValues })
     return {
       process(key, value) {
         if (key === null || key === undefined) {
           context.dropped(droppedNullKey)
           return
         }
-        const { timestamp } = context
-        const newValue = value ?? undefined
-        const oldValue = sendOldValues ? store.get(key)?.value : undefined
-        store.put(key, newValue, timestamp)
-        forwarder.maybeForward(key, newValue, oldValue, timestamp)
+        const oldValue = sendOldValues ? kept.get(key)?.value : undefined
+        kept.put(key, value ?? undefined, oldValue, context.timestamp)
       },
     }
   }

@@ -118,6 +118,7 @@ class Harness implements NodeContext {
 
 const stored = (sendOldValues = false) => ({ storeName: 'store', sendOldValues })
 const notStored = (sendOldValues = false) => ({ storeName: undefined, sendOldValues })
+const unversioned = { isVersioned: false }
 
 describe('stateless operators of streams', () => {
   test('filter keeps or drops what the predicate says, value first', () => {
@@ -359,7 +360,7 @@ describe('tables', () => {
   const isEven = (value: number): boolean => value % 2 === 0
 
   test('filter deletes rows that do not hold, each time when old values are not known', () => {
-    const harness = new Harness(ktableFilter(notStored(), filtered(isEven, 'keep')))
+    const harness = new Harness(ktableFilter(notStored(), filtered(isEven, 'keep'), unversioned))
     harness.process('k', new Change<unknown>(2, undefined), 1)
     harness.process('k', new Change<unknown>(3, undefined), 2)
     harness.process('k', new Change<unknown>(5, undefined), 3)
@@ -372,7 +373,9 @@ describe('tables', () => {
   })
 
   test('filter with old values passes on only what changes something', () => {
-    const harness = new Harness(ktableFilter(notStored(true), filtered(isEven, 'drop')))
+    const harness = new Harness(
+      ktableFilter(notStored(true), filtered(isEven, 'drop'), unversioned),
+    )
     harness.process('k', new Change<unknown>(2, undefined))
     harness.process('k', new Change<unknown>(3, 2))
     harness.process('k', new Change<unknown>(4, 3))
@@ -385,7 +388,7 @@ describe('tables', () => {
   })
 
   test('a kept filter stores what holds, and finds old values in its store', () => {
-    const harness = new Harness(ktableFilter(stored(true), filtered(isEven, 'keep')))
+    const harness = new Harness(ktableFilter(stored(true), filtered(isEven, 'keep'), unversioned))
     harness.process('k', new Change<unknown>(2, undefined), 1)
     harness.process('k', new Change<unknown>(3, undefined), 2)
     harness.process('k', new Change<unknown>(5, undefined), 3)

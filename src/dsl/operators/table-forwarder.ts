@@ -36,8 +36,15 @@ export class TableForwarder {
   }
 
   /** Undefined stands for no value. The timestamp is that of the change. */
-  maybeForward(key: unknown, newValue: unknown, oldValue: unknown, timestamp: number): void {
+  maybeForward(
+    key: unknown,
+    newValue: unknown,
+    oldValue: unknown,
+    timestamp: number,
+    isLatest = true,
+  ): void {
     if (this.#cached) return
-    this.#changes.forward(key, newValue, this.#sendOldValues ? oldValue : undefined, timestamp)
+    const replaced = this.#sendOldValues ? oldValue : undefined
+    this.#changes.forward(key, newValue, replaced, timestamp, isLatest)
   }
 }
