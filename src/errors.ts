@@ -204,6 +204,13 @@ const errorTable = {
       `The store ${text(c['store'])} does not come to rest: a step below it writes into it whenever it is flushed.`,
   ),
 
+  STORE_READ_ONLY: row(
+    500,
+    'final',
+    (c) =>
+      `The global store ${text(c['store'])} is read only: it is written by its own processor, from its topic.`,
+  ),
+
   // State on disk
   STATE_DIRECTORY_LOCKED: row(
     500,

@@ -1,7 +1,7 @@
 import type { KvEngine, KvTable } from '../kv/kv.ts'
 
 /** The table of an engine that says how far each store has come; no store can have this name. */
-const offsetTableName = '__offsets'
+export const offsetTableName = '__offsets'
 
 /** Where the writes go: a batch or a transaction. */
 interface Writes {

@@ -7,12 +7,13 @@ import type { KvEngine, KvEngineFactory } from '../kv/kv.ts'
 import { lmdbEngine } from '../kv/lmdb-engine.ts'
 import { memoryEngine } from '../kv/memory-engine.ts'
 
-/** Name of the directory of a task: `<sub-topology>_<partition>`. */
-export type TaskDirectoryName = `${number}_${number}`
+/** Name of the directory of a task: `<sub-topology>_<partition>`, or that of all global stores. */
+export type TaskDirectoryName = `${number}_${number}` | 'global'
 
 const lockName = '.lock'
 /** Java's name for the same thing. */
 const processFileName = 'kafka-streams-process-metadata'
+const globalName = 'global'
 const taskPattern = /^\d+_\d+$/
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -44,6 +45,7 @@ export interface DirectoryEngines {
  *     <stateDir>/<applicationId>/.lock                            held by one instance at a time
  *                                kafka-streams-process-metadata   {"processId": …}
  *                                <sub-topology>_<partition>/lmdb  the stores of a task
+ *                                global/lmdb                      the global stores
  *
  * Nothing is made until it is opened, and task directories only for stores that are persistent. How
  * far a store has come is in its engine, with the rows and in one transaction: there is no checkpoint.
@@ -127,11 +129,11 @@ export class StateDirectory {
     }
   }
 
-  /** Tasks of which there is something, in no order. */
-  tasks(): TaskDirectoryName[] {
+  /** Tasks of which there is something, in no order. Global stores are of no task. */
+  tasks(): `${number}_${number}`[] {
     return this.#disk
       .list(this.#root)
-      .filter((name): name is TaskDirectoryName => taskPattern.test(name))
+      .filter((name): name is `${number}_${number}` => taskPattern.test(name))
   }
 
   /** Deletes the state of a task, which must be closed. */
@@ -139,9 +141,10 @@ export class StateDirectory {
     this.#disk.remove(`${this.#root}/${task}`)
   }
 
-  /** Deletes the state of all tasks. The process id stays. */
+  /** Deletes the state of all tasks and global stores. The process id stays. */
   removeAll(): void {
     for (const task of this.tasks()) this.removeTask(task)
+    this.removeTask(globalName)
   }
 
   /** Gives the lock back. Close the engines first. Idempotent. */

@@ -28,6 +28,8 @@ export interface ContextTask {
   readonly emitIntervalMs: number
   wallClockTime(): number
   connectedStore(name: string): ConnectedStore
+  /** A global store, which everybody may read; undefined: there is none of that name. */
+  globalStore(name: string): object | undefined
   schedule(
     node: TaskNode,
     intervalMs: number,
@@ -147,7 +149,8 @@ export class ProcessorContext implements NodeContext {
   }
 
   store(name: string): unknown {
-    return this.#connected(name)
+    if (this.#stores.has(name)) return this.#connected(name)
+    return this.#task.globalStore(name) ?? this.#connected(name)
   }
 
   #connected(name: string): ConnectedStore {

@@ -60,6 +60,8 @@ export interface StreamTaskOptions {
   readonly maxTaskIdleMs?: number
   /** Default `fail`. */
   readonly onDeserializationError?: DeserializationErrorHandler
+  /** Finds a global store for a processor to read. Default: there are none. */
+  readonly globalStore?: (name: string) => object | undefined
   /** See NodeContext. Default 1000, as in Java. */
   readonly emitIntervalMs?: number
 }
@@ -431,6 +433,10 @@ export class StreamTask implements Task, ContextTask {
     const store = this.#stateManager.store(name)
     assert(store !== undefined, `task ${this.id} has the store ${name}`)
     return store
+  }
+
+  globalStore(name: string): object | undefined {
+    return this.#options.globalStore?.(name)
   }
 
   schedule(
