@@ -16,7 +16,7 @@ export interface NullableSerde<T> extends Serde<T | null> {
  */
 export function nullable<T>(inner: Serde<T>): NullableSerde<T> {
   assertSerde(inner, { part: 'value', of: 'nullable()' })
-  const { text, identity, sizeOf } = inner
+  const { text, identity, baseKey, sizeOf } = inner
   const present = (value: T | null): T => value as T
   return Object.freeze({
     name: inner.name,
@@ -30,6 +30,7 @@ export function nullable<T>(inner: Serde<T>): NullableSerde<T> {
       },
     }),
     ...(identity && { identity: (value: T | null) => identity(present(value)) }),
+    ...(baseKey && { baseKey: (value: T | null) => baseKey(present(value)) }),
     ...(sizeOf && { sizeOf: (value: T | null) => (value === null ? 0 : sizeOf(value)) }),
   })
 }

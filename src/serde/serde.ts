@@ -25,6 +25,11 @@ export interface Serde<T> {
    * that is equal exactly when its bytes are, and so on. Absent: keys are compared by their bytes.
    */
   readonly identity?: (value: T) => string | number | bigint | boolean
+  /**
+   * Of keys in windows: the bytes of the key alone. They choose the partition of a record that a
+   * stream writes, so that all windows of a key are in the partition of the key itself.
+   */
+  readonly baseKey?: (value: T) => Uint8Array
   /** Estimated bytes of a value, for the memory budget, without serializing it. Default: 64. */
   readonly sizeOf?: (value: T) => number
 }

@@ -14,6 +14,8 @@ import type { Serde } from './serde.ts'
 import type { StandardSchema } from './standard-schema.ts'
 import { stringSerde } from './string-serde.ts'
 import { uuidSerde } from './uuid-serde.ts'
+import type { Windowed } from './windowed.ts'
+import { sessionWindowedSerde, timeWindowedSerde } from './windowed-serdes.ts'
 
 /**
  * The serdes that come with Millpond. Their bytes are those of Java's serdes of the same name
@@ -46,6 +48,20 @@ export const serdes: {
   json<T>(schema?: StandardSchema<T>): Serde<T>
   /** Arrays of what the inner serde writes. */
   list<T>(inner: Serde<T>): Serde<T[]>
+  /**
+   * Keys in time windows, as windowed aggregations have them: the key, then the start of its window.
+   * What is read gets its end from the size of the windows (of sliding windows: their time
+   * difference; of unlimited ones: Infinity).
+   *
+   * @example
+   * const clicksPerMinute = topic('clicks-per-minute', {
+   *   key: serdes.timeWindowed(serdes.string, minutes(1)),
+   *   value: serdes.long,
+   * })
+   */
+  timeWindowed<K>(inner: Serde<K>, windowSize: number): Serde<Windowed<K>>
+  /** Keys in sessions: the key, then end and start of its session. */
+  sessionWindowed<K>(inner: Serde<K>): Serde<Windowed<K>>
 } = Object.freeze({
   string: stringSerde,
   short: shortSerde,
@@ -59,4 +75,6 @@ export const serdes: {
   uuid: uuidSerde,
   json: jsonSerde,
   list: listSerde,
+  timeWindowed: timeWindowedSerde,
+  sessionWindowed: sessionWindowedSerde,
 })
