@@ -10,7 +10,7 @@ export interface Named {
 }
 
 const nameDigits = 10
-const numberedName = /^KSTREAM.*-[0-9]{10}-repartition$/
+const numberedName = /^KSTREAM.*-[0-9]{10}$/
 
 /** The nodes of a repartition step. */
 export interface RepartitionNames {
@@ -52,13 +52,20 @@ export class NameProvider {
     const sink = this.step('KSTREAM-SINK-')
     const filter = this.step('KSTREAM-FILTER-')
     const source = this.step('KSTREAM-SOURCE-')
-    if (numberedName.test(topic)) return { topic, filter, sink, source }
+    if (numberedName.test(prefix)) return { topic, filter, sink, source }
     return {
       topic,
       filter: `${topic}-filter`,
       sink: `${topic}-sink`,
       source: `${topic}-source`,
     }
+  }
+
+  /** One that goes on from here by itself: what it names leaves no trace. */
+  copy(): NameProvider {
+    const copy = new NameProvider()
+    copy.#next = this.#next
+    return copy
   }
 
   #number(): string {

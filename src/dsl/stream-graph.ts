@@ -1,10 +1,13 @@
 import { assert } from '../base/assert.ts'
-import { StreamsError } from '../errors.ts'
 import type { Topology } from '../topology/topology.ts'
 import { InternalTopologyBuilder } from '../topology/internal-topology-builder.ts'
+import { BuildPlan } from './graph/build-plan.ts'
 import { GraphNode } from './graph/graph-node.ts'
-import { StreamSourceNode } from './graph/stream-source-node.ts'
+import { keepNullKeys } from './graph/keep-null-keys.ts'
+import { mergeRepartitionTopics } from './graph/merge-repartition-topics.ts'
+import { mergeSources } from './graph/merge-sources.ts'
 import { NameProvider } from './naming.ts'
+import type { Optimization } from './optimization.ts'
 
 class RootNode extends GraphNode {
   override write(): void {
@@ -18,6 +21,8 @@ class RootNode extends GraphNode {
 export class StreamGraph {
   readonly names = new NameProvider()
   readonly #root = new RootNode('root')
+  readonly #nodes = new Set<GraphNode>()
+  readonly #copartitioned: ReadonlySet<string>[] = []
   #nextPriority = 0
 
   /** Adds a step that reads topics. */
@@ -27,6 +32,7 @@ export class StreamGraph {
 
   /** Adds a step below others. A step that is added again keeps its parents and moves back in order. */
   add(node: GraphNode, parents: readonly GraphNode[]): void {
+    this.#nodes.add(node)
     for (const parent of parents) {
       parent.children.add(node)
       node.parents.add(parent)
@@ -35,70 +41,61 @@ export class StreamGraph {
     }
   }
 
+  /** Demands equally many partitions of all topics that these source nodes read: they meet in a join. */
+  copartition(sources: ReadonlySet<string>): void {
+    this.#copartitioned.push(sources)
+  }
+
   /** Writes the steps to a new topology. The graph stays as it is, and may grow afterwards. */
-  build(): Topology {
+  build(optimizations: ReadonlySet<Optimization>): Topology {
     const topology = new InternalTopologyBuilder()
-    const parentsOf = this.#mergeSources()
-    const written = new Set<GraphNode>([this.#root])
-    const open = [...parentsOf.keys()].sort((left, right) => left.priority - right.priority)
-    while (open.length > 0) {
-      const index = open.findIndex((node) => isSubset(parentsOf.get(node), written))
-      const [node] = open.splice(index, 1)
-      assert(index !== -1 && node !== undefined, 'the graph of steps has no cycle')
-      const parents = [...(parentsOf.get(node) ?? [])].map((parent) => parent.name)
-      node.write(topology, parents)
-      written.add(node)
+    const plan = this.#plan(optimizations)
+    for (const [node, parents] of inOrder(plan)) node.write(topology, parents, plan)
+    for (const sources of this.#copartitioned) {
+      const written = new Set([...sources].map((name) => plan.sourceInPlaceOf(name)))
+      if (written.size > 1) topology.copartitionSources([...written])
     }
     return topology.build()
   }
 
-  /**
-   * The parents of each step, after every source that reads the topics of an earlier one has given
-   * its children to that: a topic has one source node, however often the program reads it.
-   */
-  #mergeSources(): Map<GraphNode, Set<GraphNode>> {
-    const parentsOf = new Map<GraphNode, Set<GraphNode>>()
-    const pending = [...this.#root.children]
-    for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
-      if (parentsOf.has(node)) continue
-      parentsOf.set(node, new Set(node.parents))
-      pending.push(...node.children)
+  /** The steps of Java's optimizeTopology, in its order. */
+  #plan(optimizations: ReadonlySet<Optimization>): BuildPlan {
+    const plan = new BuildPlan(this.#root, this.#nodes)
+    mergeSources(plan)
+    plan.reusesSourceTopics = optimizations.has('reuse-ktable-source-topics')
+    if (optimizations.has('merge-repartition-topics')) {
+      mergeRepartitionTopics(plan, this.names.copy())
     }
-    const sourceOfTopic = new Map<string, StreamSourceNode>()
-    for (const node of this.#root.children) {
-      if (!(node instanceof StreamSourceNode)) continue
-      const main = mainSource(node, sourceOfTopic)
-      if (main === undefined) continue
-      parentsOf.delete(node)
-      for (const child of node.children) {
-        const parents = parentsOf.get(child)
-        if (parents?.delete(node) === true) parents.add(main)
-      }
-    }
-    return parentsOf
+    keepNullKeys(plan)
+    return plan
   }
 }
 
-/** The earlier source of the same topics; undefined when this is the first, which is then noted. */
-function mainSource(
-  node: StreamSourceNode,
-  sourceOfTopic: Map<string, StreamSourceNode>,
-): StreamSourceNode | undefined {
-  const mains = new Set(node.topicNames.map((topic) => sourceOfTopic.get(topic)))
-  const [main] = mains
-  if (mains.size === 1 && main === undefined) {
-    for (const topic of node.topicNames) sourceOfTopic.set(topic, node)
-    return undefined
+/** The steps with the names of their parents, each behind its parents, else as they were added. */
+function* inOrder(plan: BuildPlan): Generator<readonly [GraphNode, readonly string[]]> {
+  const open = new Set(plan.childrenOf(plan.root))
+  const written = new Set([plan.root])
+  while (open.size > 0) {
+    const node = first(plan, open, written)
+    open.delete(node)
+    written.add(node)
+    const parents = [...plan.parentsOf(node)].filter((parent) => parent !== plan.root)
+    yield [node, parents.map(({ name }) => name)]
+    for (const child of plan.childrenOf(node)) open.add(child)
   }
-  if (mains.size !== 1 || main?.topicNames.length !== node.topicNames.length) {
-    const detail = `two sources read some of the same topics (${node.topicNames.join(', ')}), but not all`
-    throw new StreamsError('TOPOLOGY_INVALID', { detail })
-  }
-  main.assertMergeable(node)
-  return main
 }
 
-function isSubset(nodes: Set<GraphNode> | undefined, of: Set<GraphNode>): boolean {
-  for (const node of nodes ?? []) if (!of.has(node)) return false
-  return true
+/** Of the nodes whose parents are written, the one that was added first. */
+function first(
+  plan: BuildPlan,
+  open: ReadonlySet<GraphNode>,
+  written: ReadonlySet<GraphNode>,
+): GraphNode {
+  let found: GraphNode | undefined
+  for (const node of open) {
+    if (found !== undefined && plan.priorityOf(node) >= plan.priorityOf(found)) continue
+    if ([...plan.parentsOf(node)].every((parent) => written.has(parent))) found = node
+  }
+  assert(found !== undefined, 'the graph of steps has no cycle')
+  return found
 }

@@ -8,6 +8,7 @@ import type { KTable } from './ktable.ts'
 import { KTableImpl } from './ktable-impl.ts'
 import { Materialized, type TableStoreRef } from './materialized.ts'
 import type { Named } from './naming.ts'
+import { optimizationsOf, type Optimization, type Optimizations } from './optimization.ts'
 import { ktableSource } from './operators/ktable-source.ts'
 import { TableState } from './operators/table-state.ts'
 import { StreamGraph } from './stream-graph.ts'
@@ -24,6 +25,16 @@ import type { Topic } from './topic.ts'
  */
 export class StreamsBuilder {
   readonly #graph = new StreamGraph()
+  readonly #optimizations: ReadonlySet<Optimization>
+
+  /**
+   * `optimize` says how the program may be rewritten when it is built: Java's `topology.optimization`.
+   * It decides which internal topics there are, so it cannot be changed for an application that has
+   * run. Default `none`.
+   */
+  constructor(options: { optimize?: Optimizations } = {}) {
+    this.#optimizations = optimizationsOf(options.optimize ?? 'none')
+  }
 
   /**
    * Reads a topic, or several of the same types in no particular order, as a stream.
@@ -95,7 +106,7 @@ export class StreamsBuilder {
    *   `SERDE_MISSING` when a store or a repartition topic needs a serde that no step states.
    */
   build(): Topology {
-    return this.#graph.build()
+    return this.#graph.build(this.#optimizations)
   }
 }
 

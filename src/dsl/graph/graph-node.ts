@@ -1,4 +1,5 @@
 import type { InternalTopologyBuilder } from '../../topology/internal-topology-builder.ts'
+import type { BuildPlan } from './build-plan.ts'
 
 /**
  * A step of the program as the user wrote it, before it becomes one or more nodes of the topology.
@@ -11,11 +12,21 @@ export abstract class GraphNode {
   readonly children = new Set<GraphNode>()
   /** When the step was added; steps are written in this order, parents first. */
   priority = 0
+  /** What may be another one behind this step: decides which repartition topics can be merged. */
+  changes: 'key' | 'value' | 'nothing' = 'nothing'
+  /** Streams meet here. */
+  isMerge = false
+  /** Records without a key are of use here: repartition topics above pass them on (KIP-962). */
+  takesNullKeys = false
 
   constructor(name: string) {
     this.name = name
   }
 
   /** Adds what the step stands for. `parents` are nodes of the topology. */
-  abstract write(topology: InternalTopologyBuilder, parents: readonly string[]): void
+  abstract write(
+    topology: InternalTopologyBuilder,
+    parents: readonly string[],
+    plan: BuildPlan,
+  ): void
 }
