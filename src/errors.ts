@@ -126,6 +126,12 @@ const errorTable = {
     (c) =>
       `Offset ${text(c['offset'])} of ${text(c['topic'])}-${text(c['partition'])} is not in the log${detail(c)}.`,
   ),
+  OFFSET_MISSING: row(
+    500,
+    'final',
+    (c) =>
+      `The group has no offset for ${text(c['topic'])}-${text(c['partition'])}, and the offset reset of its source is 'none'. Commit one, or state another reset.`,
+  ),
   CLIENT_CLOSED: row(503, 'final', (c) => `The ${text(c['what'])} is closed.`),
   ABORTED: row(503, 'final', (c) => `The wait for ${text(c['what'])} was aborted.`),
 
@@ -298,6 +304,12 @@ const errorTable = {
     405,
     'final',
     (c) => `The route ${text(c['path'])} is read with GET, not ${text(c['method'])}.`,
+  ),
+  TOO_MANY_REQUESTS: row(
+    429,
+    'retriable',
+    (c) =>
+      `${text(c['limit'])} requests of this connection wait for an answer, which is as many as may. Wait for answers, or open another connection.`,
   ),
   REQUEST_MALFORMED: row(400, 'final', (c) => `The HTTP request is malformed${detail(c)}.`),
   EVENT_LOOP_STUCK: row(

@@ -9,7 +9,18 @@ export type { Named } from './dsl/naming.ts'
 export { StreamsBuilder } from './dsl/streams-builder.ts'
 export { topic } from './dsl/topic.ts'
 export type { RawKey, SerdeOf, SerializerOf, SinkTopic, Topic, TopicOptions } from './dsl/topic.ts'
-export type { OffsetReset } from './topology/node.ts'
+export type {
+  OffsetReset,
+  TimestampContext,
+  TimestampExtractor,
+  TopicNameExtractor,
+} from './topology/node.ts'
+export {
+  failOnInvalidTimestamp,
+  logAndSkipOnInvalidTimestamp,
+  usePartitionTimeOnInvalidTimestamp,
+  wallclockTimestamp,
+} from './topology/timestamp-extractors.ts'
 export type { Topology } from './topology/topology.ts'
 
 export { nullable } from './serde/nullable.ts'

@@ -6,9 +6,10 @@ import type { ResponseOf } from '../protocol/schema.ts'
 import { lifeController } from './deadline.ts'
 import type { FetchBuffer } from './fetch-buffer.ts'
 import type { FetchPartition } from './fetch-partition.ts'
+import type { FetchStart } from './fetched-records.ts'
 import { isLeaderError, kafkaFailure } from './kafka-failure.ts'
 import type { ConnectionPurpose, KafkaClient } from './kafka-client.ts'
-import { groupByTopic, listOffsetsOf } from './list-offsets.ts'
+import { groupByTopic, listOffsetsOf, type OffsetAt } from './list-offsets.ts'
 
 /** From v13 on Fetch names topics by id only, which older brokers do not tell. */
 const fetchVersionMax = 12
@@ -288,7 +289,7 @@ export class FetchDispatcher {
         offset: fetchOffset,
         offsetReset: partition.offsetReset,
       })
-      if (partition.resetByPolicy()) return
+      if (partition.resetByPolicy(this.#client.clock.now())) return
       const detail = 'it was deleted, or the topic was made anew; no offset reset is allowed here'
       const context = { topic, partition: number, offset: fetchOffset, detail }
       this.#buffer.stop(partition, new StreamsError('OFFSET_OUT_OF_RANGE', context))
@@ -316,7 +317,7 @@ export class FetchDispatcher {
     const wanted = asked.map(({ partition }) => ({
       topic: partition.topic,
       partition: partition.partition,
-      at: partition.wanted ?? 'latest',
+      at: placeOf(partition.wanted ?? 'latest'),
     }))
     const listed = await listOffsetsOf(this.#client, node, wanted, { signal: this.#life.signal })
     const open = new Map(asked.map((entry) => [entry.partition, entry.generation]))
@@ -326,7 +327,7 @@ export class FetchDispatcher {
       open.delete(partition)
       if (code !== errorCode.NONE) this.#takeError(partition, 'ListOffsets', code)
       else if (offset >= 0) partition.found(offset)
-      else this.#postpone(partition)
+      else if (!partition.foundNone()) this.#postpone(partition)
     }
     this.#postponeUnanswered(open)
     this.#buffer.wakeIfReady()
@@ -383,4 +384,8 @@ export class FetchDispatcher {
       })
     this.#running.add(run)
   }
+}
+
+function placeOf(wanted: FetchStart): OffsetAt {
+  return typeof wanted === 'object' ? wanted.time : wanted
 }

@@ -1,6 +1,6 @@
 import type { StreamsError } from '../errors.ts'
 import { Backoff } from './backoff.ts'
-import type { OffsetReset, FetchedRecords } from './fetched-records.ts'
+import type { FetchedRecords, FetchStart, OffsetReset } from './fetched-records.ts'
 import { scanBatches } from './batch-scan.ts'
 
 /** What a fetch response says about one partition that has no error. */
@@ -17,7 +17,7 @@ const nothingAborted: FetchedRecords['aborted'] = Object.freeze([])
 /**
  * Where the reading of one partition stands.
  *
- *     seek ──▶ looking for an end of the log ──▶ fetching ──▶ stopped (by an error, until a seek)
+ *     seek ──▶ looking for a place in the log ──▶ fetching ──▶ stopped (by an error, until a seek)
  *     seek to an offset ────────────────────────────▲
  */
 export class FetchPartition {
@@ -27,8 +27,8 @@ export class FetchPartition {
   readonly #backoff: Backoff
   /** The next offset to ask for; meaningless while `wanted` is set. */
   fetchOffset = 0
-  /** The end of the log that is looked for. */
-  wanted: 'earliest' | 'latest' | undefined
+  /** The place in the log that is looked for. */
+  wanted: FetchStart | undefined
   /** Changes with each seek: answers to questions from before are dropped. */
   generation = 0
   /** True while a request that asks for this generation is under way. */
@@ -58,7 +58,7 @@ export class FetchPartition {
     this.#backoff = options.backoff
   }
 
-  /** The offset after what was polled; undefined while an end of the log is looked for. */
+  /** The offset after what was polled; undefined while a place in the log is looked for. */
   get position(): number | undefined {
     return this.#position
   }
@@ -69,7 +69,7 @@ export class FetchPartition {
   }
 
   /** Starts anew from there; what is buffered is dropped. */
-  seek(offset: number | 'earliest' | 'latest'): void {
+  seek(offset: number | FetchStart): void {
     this.generation += 1
     this.isAsked = false
     this.isStopped = false
@@ -94,10 +94,21 @@ export class FetchPartition {
     if (this.buffered.length === 0) this.#position = offset
   }
 
-  /** The offset is not in the log: goes to the end that the policy names. False: it names none. */
-  resetByPolicy(): boolean {
-    if (this.offsetReset === 'none') return false
-    this.wanted = this.offsetReset
+  /** No record is as young as the time that was looked for: goes to the end. False: none was. */
+  foundNone(): boolean {
+    if (typeof this.wanted !== 'object') return false
+    this.wanted = 'latest'
+    return true
+  }
+
+  /**
+   * The offset is not in the log: goes to where the policy says. False: it says nothing. `now` is
+   * milliseconds since the epoch.
+   */
+  resetByPolicy(now: number): boolean {
+    const policy = this.offsetReset
+    if (policy === 'none') return false
+    this.wanted = typeof policy === 'object' ? { time: now - policy.byDuration } : policy
     return true
   }
 

@@ -1,13 +1,22 @@
 import type { StreamsError } from '../errors.ts'
 import type { TopicPartition } from './topic-metadata.ts'
 
-/** Where to start when an offset is not in the log; `none`: that is an error of the partition. */
-export type OffsetReset = 'earliest' | 'latest' | 'none'
+/**
+ * Where to start when an offset is not in the log: at one of its ends, or at the first record of the
+ * last so many milliseconds; `none`: that is an error of the partition.
+ */
+export type OffsetReset = 'earliest' | 'latest' | 'none' | { readonly byDuration: number }
+
+/**
+ * Where to start: an end of the log, or the first record with at least this timestamp; when no record
+ * has one, the end.
+ */
+export type FetchStart = 'earliest' | 'latest' | { readonly time: number }
 
 /** A partition to be read, and from where. */
 export interface FetchAssignment extends TopicPartition {
-  /** The first offset wanted, or an end of the log. */
-  readonly offset: number | 'earliest' | 'latest'
+  /** The first offset wanted, or where to look for it. */
+  readonly offset: number | FetchStart
   /** Default: that of the fetcher. */
   readonly offsetReset?: OffsetReset
 }

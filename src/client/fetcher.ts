@@ -2,11 +2,11 @@ import { StreamsError } from '../errors.ts'
 import { FetchBuffer } from './fetch-buffer.ts'
 import { FetchDispatcher } from './fetch-dispatcher.ts'
 import type { FetchPartition } from './fetch-partition.ts'
-import type { FetchAssignment, FetchedRecords, OffsetReset } from './fetched-records.ts'
+import type { FetchAssignment, FetchedRecords, FetchStart, OffsetReset } from './fetched-records.ts'
 import type { KafkaClient } from './kafka-client.ts'
 import type { TopicPartition } from './topic-metadata.ts'
 
-export type { FetchAssignment, FetchedRecords, OffsetReset } from './fetched-records.ts'
+export type { FetchAssignment, FetchedRecords, FetchStart, OffsetReset } from './fetched-records.ts'
 
 /** Options of a {@link Fetcher}; all optional. */
 export interface FetcherOptions {
@@ -90,7 +90,7 @@ export class Fetcher implements AsyncDisposable {
   }
 
   /** Moves an assigned partition: as `assign` of this one. Ignored when it is not assigned. */
-  seek(topic: string, partition: number, offset: number | 'earliest' | 'latest'): void {
+  seek(topic: string, partition: number, offset: number | FetchStart): void {
     this.#with(topic, partition, (found) => this.#buffer.seek(found, offset))
   }
 

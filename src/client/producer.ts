@@ -9,6 +9,7 @@ import type { KafkaClient } from './kafka-client.ts'
 import type { FlushWaiter, ProducerBatch } from './producer-batch.ts'
 import { ProducerPartition } from './producer-partition.ts'
 import { ProducerSender } from './producer-sender.ts'
+import { UnknownTopics } from './unknown-topics.ts'
 
 /** First and longest wait before a batch that failed is sent again. */
 const retryBackoffMs = 100
@@ -57,6 +58,8 @@ export type ProducerHeaders = readonly (readonly [name: string, value: Buffer | 
  * await producer.flush()
  */
 export class Producer implements AsyncDisposable {
+  /** For records whose topic is not in the cache of the client: they are written once it is. */
+  readonly unknownTopics: UnknownTopics
   readonly #client: KafkaClient
   readonly #options: typeof defaults
   readonly #sender: ProducerSender
@@ -86,6 +89,12 @@ export class Producer implements AsyncDisposable {
       onAcknowledged: (batch) => this.#acknowledged(batch),
       onReplaced: (batch, parts) => this.#replaced(batch, parts),
       onFailed: (partition, error) => this.#failed(partition, error),
+    })
+    this.unknownTopics = new UnknownTopics({
+      client,
+      write: (topic, partition, { key, value, timestamp, headers }) =>
+        this.send(topic, partition, key, value, timestamp, headers),
+      onFailed: (error) => this.#lost(error),
     })
   }
 
@@ -144,12 +153,14 @@ export class Producer implements AsyncDisposable {
 
   /**
    * Sends what waits and resolves when everything sent before the call is acknowledged. Rejects with
-   * the `DELIVERY_FAILED` of the first failure, also one from before this call.
+   * the first failure, also one from before this call: `DELIVERY_FAILED`, or `SINK_TOPIC_MISSING` for
+   * a topic that was not known when it was sent to.
    */
   flush(): Promise<void> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure)
     if (this.#isClosed)
       return Promise.reject(new StreamsError('CLIENT_CLOSED', { what: 'producer' }))
+    if (!this.unknownTopics.isEmpty) return this.unknownTopics.settled().then(() => this.flush())
     for (const target of this.#open) this.#seal(target)
     const remaining = this.#unacknowledged.size
     if (remaining === 0) return Promise.resolve()
@@ -167,7 +178,7 @@ export class Producer implements AsyncDisposable {
 
   /** Bytes that are not acknowledged. */
   get queuedBytes(): number {
-    return this.#queuedBytes
+    return this.#queuedBytes + this.unknownTopics.bytes
   }
 
   /** Resolves when at most `maxBytes` are not acknowledged, on abort, failure or close. Never rejects. */
@@ -194,7 +205,7 @@ export class Producer implements AsyncDisposable {
       this.#rejectFlushes(new StreamsError('CLIENT_CLOSED', { what: 'producer' }))
       for (const waiter of this.#drains) waiter.done()
     }
-    await this.#sender.close()
+    await Promise.all([this.unknownTopics.close(), this.#sender.close()])
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -281,11 +292,15 @@ export class Producer implements AsyncDisposable {
 
   #failed(target: ProducerPartition, error: StreamsError): void {
     target.failure = error
-    this.#failure ??= error
     this.#queuedBytes -= target.openBytes
     target.builder.reset()
     this.#open.delete(target)
     for (const batch of target.batches.splice(0)) this.#dropped(batch)
+    this.#lost(error)
+  }
+
+  #lost(error: StreamsError): void {
+    this.#failure ??= error
     this.#rejectFlushes(this.#failure)
     for (const waiter of this.#drains) waiter.done()
   }

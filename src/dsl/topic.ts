@@ -2,7 +2,7 @@ import { assertOptions } from '../base/assert-options.ts'
 import { assertSerde } from '../serde/assert-serde.ts'
 import type { Serde } from '../serde/serde.ts'
 import { serdes } from '../serde/serdes.ts'
-import type { OffsetReset } from '../topology/node.ts'
+import type { OffsetReset, TimestampExtractor } from '../topology/node.ts'
 import { assertName } from './naming.ts'
 
 /** What a program gets as key when it does not state a key serde: the bytes. */
@@ -13,9 +13,9 @@ export interface TopicOptions<K, V> {
   /**
    * The time of a record, in milliseconds since the epoch. A record for which it is negative is
    * dropped, and counted. Default: the record's own timestamp; a negative one stops the instance with
-   * `TIMESTAMP_INVALID`.
+   * `TIMESTAMP_INVALID`. Ready made: `logAndSkipOnInvalidTimestamp`, `wallclockTimestamp` and others.
    */
-  readonly timestamp?: (value: V, key: K, recordTimestamp: number) => number
+  readonly timestamp?: TimestampExtractor<K, V>
   /** Where to begin when the application has no offset for the topic. Default: as configured. */
   readonly offsetReset?: OffsetReset
 }

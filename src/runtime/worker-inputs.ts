@@ -1,8 +1,9 @@
-import { Fetcher } from '../client/fetcher.ts'
+import { Fetcher, type FetchStart } from '../client/fetcher.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import type { PartitionKey } from '../client/offsets.ts'
 import { partitionKey } from '../client/offsets.ts'
 import type { TopicPartition } from '../client/topic-metadata.ts'
+import { StreamsError } from '../errors.ts'
 import type { StreamTask } from '../task/stream-task.ts'
 import type { CommittedOffset } from '../task/task.ts'
 import type { TaskManager } from '../task/task-manager.ts'
@@ -30,7 +31,10 @@ export class WorkerInputs {
     this.#fetcher = new Fetcher(options.client)
   }
 
-  /** Begins to fetch for a restored task, from where the group has committed. */
+  /**
+   * Begins to fetch for a restored task, from where the group has committed. Throws `OFFSET_MISSING`
+   * where it has not, and its source allows no other start.
+   */
   add(task: StreamTask, committed: readonly CommittedOffset[]): void {
     const offsets = new Map(
       committed.map(({ topic, partition, offset }) => [partitionKey(topic, partition), offset]),
@@ -40,10 +44,17 @@ export class WorkerInputs {
         const reset = this.#options.isInternal(topic)
           ? 'earliest'
           : (offsetReset ?? this.#options.offsetReset)
-        const offset = offsets.get(partitionKey(topic, partition)) ?? reset
+        const committed = offsets.get(partitionKey(topic, partition))
+        const offset = committed ?? this.#startOf(topic, partition, reset)
         return { topic, partition, offset, offsetReset: reset }
       }),
     )
+  }
+
+  #startOf(topic: string, partition: number, reset: OffsetReset): FetchStart {
+    if (reset === 'none') throw new StreamsError('OFFSET_MISSING', { topic, partition })
+    if (typeof reset !== 'object') return reset
+    return { time: this.#options.client.clock.now() - reset.byDuration }
   }
 
   /** Stops fetching for a task. */

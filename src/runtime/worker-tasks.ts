@@ -269,6 +269,7 @@ export class WorkerTasks {
       lag: (topic, partition) => this.#inputs.lag(topic, partition),
       maxTaskIdleMs: config.maxTaskIdle,
       onDeserializationError: config.onDeserializationError,
+      log: config.log,
     })
   }
 

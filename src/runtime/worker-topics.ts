@@ -31,7 +31,9 @@ export class WorkerTopics {
       .flatMap(({ stores }) => stores.map((store) => changelogTopic(applicationId, store)))
       .filter((topic) => topic !== undefined)
     this.#sinks = subtopologies.flatMap(({ sinks }) =>
-      sinks.filter(({ internal }) => !internal).map((sink) => topicOfSink(applicationId, sink)),
+      sinks
+        .filter(({ internal }) => !internal)
+        .flatMap((sink) => topicOfSink(applicationId, sink) ?? []),
     )
   }
 

@@ -31,6 +31,7 @@ function queueOf(topic: string): RecordQueue {
     node: new TaskNode({ name: topic, task: '0_0', record }),
     metrics: new StreamsMetrics(),
     onDeserializationError: 'fail',
+    wallClockTime: () => 0,
   })
 }
 

@@ -2,12 +2,13 @@
  * Takes what a task writes: records of its sinks and changes of its stores
  * (org.apache.kafka.streams.processor.internals.RecordCollectorImpl).
  */
+import { assert } from '../base/assert.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import type { NodeProcessor } from '../processor/processor.ts'
 import { partitionForKey } from '../protocol/murmur2.ts'
 import { noHeaders, type ChangelogWriter, type RecordContext } from '../store/state-store.ts'
 import type { SinkNode } from '../topology/node.ts'
-import type { RecordSink } from './record-sink.ts'
+import type { LaterRecord, RecordSink } from './record-sink.ts'
 
 export interface RecordCollectorOptions {
   readonly sink: RecordSink
@@ -39,9 +40,25 @@ export class RecordCollector implements ChangelogWriter {
     this.#changelogTopics = options.changelogTopics
   }
 
-  /** The code of a sink node that writes to that topic. Java's SinkNode. */
-  sink(node: SinkNode, topic: string): NodeProcessor {
-    return { process: (key, value) => this.#send(node, topic, key, value) }
+  /**
+   * The code of a sink node that writes to that topic; undefined: each record names its own. Java's
+   * SinkNode.
+   */
+  sink(node: SinkNode, topic: string | undefined): NodeProcessor {
+    if (topic !== undefined) {
+      return { process: (key, value) => this.#send(node, topic, key, value) }
+    }
+    const extractor = node.topic
+    assert(typeof extractor === 'function', 'a sink has a topic, or a function that names it')
+    const { unknownTopics } = this.#sink
+    return {
+      process: (key, value) => {
+        const named = checkedTopic(extractor(value, key, this.#record))
+        if (unknownTopics?.has(named) !== true) return this.#send(node, named, key, value)
+        unknownTopics.send(named, this.#later(node, named, key, value))
+        this.#metrics.recordsProduced.value += 1
+      },
+    }
   }
 
   #send(node: SinkNode, topic: string, key: unknown, value: unknown): void {
@@ -57,6 +74,24 @@ export class RecordCollector implements ChangelogWriter {
     this.#metrics.recordsProduced.value += 1
   }
 
+  /** The partition is chosen when it is known how many there are. */
+  #later(node: SinkNode, topic: string, key: unknown, value: unknown): LaterRecord {
+    const keyBytes = key === null ? null : node.key.serialize(key)
+    const valueBytes = value === null ? null : node.value.serialize(value)
+    const { partitioner } = node
+    const { timestamp, headers } = this.#record
+    return {
+      partition: (partitionCount) =>
+        partitioner === undefined
+          ? this.#defaultPartition(keyBytes, partitionCount)
+          : checkedPartition(partitioner(topic, key, value, partitionCount), partitionCount),
+      key: keyBytes,
+      value: valueBytes,
+      timestamp,
+      headers,
+    }
+  }
+
   #defaultPartition(key: Uint8Array | null, partitionCount: number): number {
     if (key !== null) return partitionForKey(key, partitionCount)
     const turn = Math.floor(this.#keylessRecords / recordsPerStickyPartition)
@@ -69,6 +104,11 @@ export class RecordCollector implements ChangelogWriter {
     this.#sink.send(topic, this.#partition, key, value, timestamp, noHeaders)
     this.#metrics.recordsProduced.value += 1
   }
+}
+
+function checkedTopic(topic: unknown): string {
+  if (typeof topic === 'string' && topic !== '') return topic
+  throw new Error(`the function that names the topic returned ${JSON.stringify(topic)}`)
 }
 
 function checkedPartition(partition: number, partitionCount: number): number {

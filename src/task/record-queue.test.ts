@@ -71,6 +71,7 @@ function queueOf(
     node: new TaskNode({ name: 'source', task: '0_3', record }),
     metrics,
     onDeserializationError: options.onDeserializationError ?? 'fail',
+    wallClockTime: () => 1_000,
   })
 }
 

@@ -7,13 +7,14 @@
  *                           ▲
  *                        cursor → head: key, value, timestamp, offset, headers
  */
+import { silentLog, type Log } from '../base/log.ts'
 import { batchPosition, lengthEnd } from '../protocol/record-batch-layout.ts'
 import { RecordBatchReader } from '../protocol/record-batch.ts'
 import type { TaskId } from '../processor/record-metadata.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import type { Serde } from '../serde/serde.ts'
 import { noHeaders, type RecordHeaders } from '../store/state-store.ts'
-import type { SourceNode } from '../topology/node.ts'
+import type { SourceNode, TimestampContext } from '../topology/node.ts'
 import type { TaskNode } from './task-node.ts'
 import { StreamsError, isStreamsError, messageOf } from '../errors.ts'
 
@@ -49,6 +50,10 @@ export interface RecordQueueOptions {
   readonly node: TaskNode
   readonly metrics: StreamsMetrics
   readonly onDeserializationError: DeserializationErrorHandler
+  /** Milliseconds since the epoch, for timestamp extractors. */
+  readonly wallClockTime: () => number
+  /** Hears of records that are dropped for their timestamp. Default: nobody does. */
+  readonly log?: Log
 }
 
 interface Chunk {
@@ -81,6 +86,8 @@ export class RecordQueue {
   readonly #task: TaskId
   readonly #metrics: StreamsMetrics
   readonly #onDeserializationError: DeserializationErrorHandler
+  readonly #log: Log
+  readonly #timestampContext: TimestampContext
   readonly #reader = new RecordBatchReader()
   readonly #chunks: Chunk[] = []
   /** Records before it, in the chunk that is being read, are not ours. */
@@ -101,6 +108,8 @@ export class RecordQueue {
     this.#task = options.task
     this.#metrics = options.metrics
     this.#onDeserializationError = options.onDeserializationError
+    this.#log = options.log ?? silentLog
+    this.#timestampContext = contextOf(this, this.#reader, options.wallClockTime)
   }
 
   /** Appends fetched batches; the first may begin before `startOffset`, where our records begin. */
@@ -244,6 +253,9 @@ export class RecordQueue {
       timestamp = this.#extract(source.timestamp, key, value, offset)
       if (timestamp < 0) {
         this.#metrics.dropped('invalid-timestamp')
+        const { topic, partition } = this
+        const where = { topic, partition, offset, timestamp }
+        this.#log.warn('a record was dropped for its negative timestamp', where)
         return false
       }
     } else if (timestamp < 0) {
@@ -272,8 +284,11 @@ export class RecordQueue {
       )
     let timestamp: number
     try {
-      timestamp = extractor(value, key, this.#reader.timestamp)
+      timestamp = extractor(value, key, this.#reader.timestamp, this.#timestampContext)
     } catch (error) {
+      if (isStreamsError(error, 'TIMESTAMP_INVALID')) {
+        throw new StreamsError(error.code, { ...this.#where(offset), ...error.context })
+      }
       throw failed(`the timestamp extractor threw: ${messageOf(error)}`, error)
     }
     if (!Number.isSafeInteger(timestamp)) {
@@ -329,6 +344,28 @@ function deserialize(serde: Serde<unknown>, bytes: Buffer, start: number, end: n
 }
 
 const noBytes = Buffer.alloc(0)
+
+/** What an extractor sees of the record at the cursor: one object, whose properties look there. */
+function contextOf(
+  queue: RecordQueue,
+  reader: RecordBatchReader,
+  wallClockTime: () => number,
+): TimestampContext {
+  return {
+    topic: queue.topic,
+    partition: queue.partition,
+    get offset() {
+      return reader.offset
+    },
+    get headers() {
+      return reader.headerCount === 0 ? noHeaders : ownedHeaders(reader.headers())
+    },
+    get partitionTime() {
+      return queue.partitionTime
+    },
+    wallClockTime,
+  }
+}
 
 /** The values are views of the fetched bytes: a store that keeps them would keep a megabyte alive. */
 function ownedHeaders(headers: RecordHeaders): RecordHeaders {

@@ -1,5 +1,27 @@
 import type { RecordHeaders } from '../store/state-store.ts'
 
+/** A record for a topic of which nothing is known yet. */
+export interface LaterRecord {
+  /** Chooses the partition when it is known how many there are. What it throws fails the delivery. */
+  readonly partition: (partitionCount: number) => number
+  readonly key: Uint8Array | null
+  readonly value: Uint8Array | null
+  /** Milliseconds. */
+  readonly timestamp: number
+  readonly headers: RecordHeaders
+}
+
+/** Where records go whose topic the cluster must be asked about first. */
+export interface UnknownTopicSink {
+  /** False: the topic is known, and nothing waits for it; use {@link RecordSink.send}. */
+  has(topic: string): boolean
+  /**
+   * Keeps the record until the cluster has told of the topic, and writes it then, in the order of the
+   * calls. A topic that does not exist is a failed delivery.
+   */
+  send(topic: string, record: LaterRecord): void
+}
+
 /**
  * Where a task's records go: the producer of its worker, or the test driver's memory. Appending is
  * synchronous; acknowledgement is what a commit waits for.
@@ -16,6 +38,8 @@ export interface RecordSink {
     timestamp: number,
     headers: RecordHeaders,
   ): void
+  /** For topics that only records name; a sink without it knows all topics. */
+  readonly unknownTopics?: UnknownTopicSink
   /** The offset after the last acknowledged record of this sink in that partition; undefined: none yet. */
   nextOffset(topic: string, partition: number): number | undefined
 }

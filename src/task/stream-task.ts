@@ -12,6 +12,7 @@
  */
 import { AssertionError, assert } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import type { PunctuationType } from '../processor/processor.ts'
 import { parseTaskId, type TaskId } from '../processor/record-metadata.ts'
@@ -64,6 +65,8 @@ export interface StreamTaskOptions {
   readonly globalStore?: (name: string) => object | undefined
   /** See NodeContext. Default 1000, as in Java. */
   readonly emitIntervalMs?: number
+  /** Default: nothing is logged. */
+  readonly log?: Log
 }
 
 const emitIntervalMsDefault = 1000
@@ -156,6 +159,8 @@ export class StreamTask implements Task, ContextTask {
           node: this.#topology.node(source.name),
           metrics,
           onDeserializationError: this.#options.onDeserializationError ?? 'fail',
+          wallClockTime: () => this.wallClockTime(),
+          log: this.#options.log,
         })
         this.#queues.set(topic, queue)
         inputs.push({ topic, partition: this.partition, offsetReset: source.offsetReset })

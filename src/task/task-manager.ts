@@ -11,6 +11,7 @@
  */
 import { assert } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
 import { StreamsError } from '../errors.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import { parseTaskId, type TaskId } from '../processor/record-metadata.ts'
@@ -42,6 +43,8 @@ export interface TaskManagerOptions {
   readonly maxTaskIdleMs?: number
   /** Default `fail`. */
   readonly onDeserializationError?: DeserializationErrorHandler
+  /** Default: nothing is logged. */
+  readonly log?: Log
 }
 
 /** Records of one task before it is the turn of the next. */

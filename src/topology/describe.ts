@@ -1,5 +1,5 @@
 import { JavaTreeSet, copiedHashSetOrder, hashSetOrder } from './java-order.ts'
-import type { TopologyNode } from './node.ts'
+import type { SinkNode, TopologyNode } from './node.ts'
 import type { GlobalSubtopology, Subtopology } from './topology.ts'
 
 /** A node while a sub-topology is described. Java's InternalTopologyBuilder.AbstractNode. */
@@ -85,10 +85,14 @@ function describeNode({ node, predecessors, successors }: Described): string {
       return `Processor: ${node.name} (stores: [${stores.join(', ')}])${out}${inward}`
     }
     case 'sink':
-      return `Sink: ${node.name} (topic: ${node.topic})${inward}`
+      return `Sink: ${node.name} (${describeTarget(node.topic)})${inward}`
     default:
       throw new TypeError(node satisfies never)
   }
+}
+
+function describeTarget(topic: SinkNode['topic']): string {
+  return typeof topic === 'string' ? `topic: ${topic}` : `extractor class: ${topic.name}`
 }
 
 function names(nodes: JavaTreeSet<Described>): string {

@@ -7,10 +7,12 @@ import { hashSetOrder } from './java-order.ts'
 import type {
   OffsetReset,
   RepartitionTopic,
+  SinkNode,
   SourceNode,
   StoreNode,
   StreamPartitioner,
   TimestampExtractor,
+  TopicNameExtractor,
   TopologyNode,
 } from './node.ts'
 import { QuickUnion } from './quick-union.ts'
@@ -27,7 +29,7 @@ export interface SourceOptions {
 
 /** What a sink node writes and how. */
 export interface SinkOptions {
-  readonly topic: string
+  readonly topic: string | TopicNameExtractor
   readonly key: Serde<unknown>
   readonly value: Serde<unknown>
   readonly partitioner?: StreamPartitioner
@@ -309,10 +311,14 @@ export class InternalTopologyBuilder {
       case 'processor':
         return Object.freeze({ ...node, stores: [...(this.#storesOfProcessor.get(name) ?? [])] })
       case 'sink':
-        return Object.freeze({ ...node, internal: this.#internalTopics.has(node.topic) })
+        return Object.freeze({ ...node, internal: this.#writesInternal(node) })
       default:
         throw new TypeError(node satisfies never)
     }
+  }
+
+  #writesInternal({ topic }: SinkNode): boolean {
+    return typeof topic === 'string' && this.#internalTopics.has(topic)
   }
 
   #isInternal(source: SourceNode): boolean {

@@ -1,12 +1,47 @@
 import type { NodeSupplier } from '../processor/processor.ts'
 import type { Serde } from '../serde/serde.ts'
 import type { AnyStore } from '../store/descriptor.ts'
+import type { RecordContext, RecordHeaders } from '../store/state-store.ts'
 
-/** Where to begin in a topic when the group has no offset for it. */
-export type OffsetReset = 'earliest' | 'latest'
+/**
+ * Where to begin in a topic when the group has no offset for it: at an end; at the first record of
+ * the last so many milliseconds (KIP-1106); `none`: the instance stops with `OFFSET_MISSING`. Java's
+ * AutoOffsetReset.
+ */
+export type OffsetReset = 'earliest' | 'latest' | 'none' | { readonly byDuration: number }
 
-/** The timestamp of a record, in milliseconds; negative: the record is dropped. Java's TimestampExtractor. */
-export type TimestampExtractor = (value: unknown, key: unknown, recordTimestamp: number) => number
+/** What a timestamp extractor sees beside the record's value, key and timestamp. */
+export interface TimestampContext {
+  readonly topic: string
+  readonly partition: number
+  readonly offset: number
+  readonly headers: RecordHeaders
+  /** The largest time that this partition has had, -1 before the first. */
+  readonly partitionTime: number
+  /** Milliseconds since the epoch, from the task's clock. */
+  wallClockTime(): number
+}
+
+/**
+ * The timestamp of a record, in milliseconds; negative: the record is dropped, and counted. The
+ * context is valid during the call. Java's TimestampExtractor.
+ */
+export type TimestampExtractor<K = unknown, V = unknown> = (
+  value: V,
+  key: K,
+  recordTimestamp: number,
+  context: TimestampContext,
+) => number
+
+/**
+ * Names the topic of each record, which must exist. `record` is where the record came from, with the
+ * timestamp and headers that it is written with; valid during the call. Java's TopicNameExtractor.
+ */
+export type TopicNameExtractor<K = unknown, V = unknown> = (
+  value: V,
+  key: K,
+  record: Readonly<RecordContext>,
+) => string
 
 /** Chooses the partition of a record. Java's StreamPartitioner. */
 export type StreamPartitioner = (
@@ -20,8 +55,13 @@ export type StreamPartitioner = (
 export interface SourceNode {
   readonly kind: 'source'
   readonly name: string
-  /** Names as the user wrote them; internal ones without the application's prefix (see `internal`). */
+  /**
+   * Names as the user wrote them; internal ones without the application's prefix (see `internal`). Of
+   * a pattern those that match, which are known when the topology runs: none before.
+   */
   readonly topics: readonly string[]
+  /** Matches whole names of topics. */
+  readonly pattern?: RegExp
   readonly key: Serde<unknown>
   readonly value: Serde<unknown>
   readonly timestamp?: TimestampExtractor
@@ -46,7 +86,7 @@ export interface SinkNode {
   readonly kind: 'sink'
   readonly name: string
   readonly parents: readonly string[]
-  readonly topic: string
+  readonly topic: string | TopicNameExtractor
   readonly key: Serde<unknown>
   readonly value: Serde<unknown>
   readonly partitioner?: StreamPartitioner

@@ -76,8 +76,9 @@ export function topicsOfSource(applicationId: string, source: SourceNode): reado
   return source.topics.map((topic) => internalTopicName(applicationId, topic))
 }
 
-/** Full name of the topic that a sink node writes. */
-export function topicOfSink(applicationId: string, sink: SinkNode): string {
+/** Full name of the topic that a sink node writes; undefined: each record has its own. */
+export function topicOfSink(applicationId: string, sink: SinkNode): string | undefined {
+  if (typeof sink.topic !== 'string') return undefined
   return sink.internal ? internalTopicName(applicationId, sink.topic) : sink.topic
 }
 
