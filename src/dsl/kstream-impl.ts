@@ -1,6 +1,7 @@
 import { StreamsError } from '../errors.ts'
 import type { NodeSupplier } from '../processor/processor.ts'
 import type { StreamPartitioner } from '../topology/node.ts'
+import type { GlobalKTable } from './global-ktable.ts'
 import type { GraphNode } from './graph/graph-node.ts'
 import { ProcessorGraphNode } from './graph/processor-graph-node.ts'
 import { RepartitionNode } from './graph/repartition-node.ts'
@@ -8,6 +9,7 @@ import { StreamSinkNode } from './graph/stream-sink-node.ts'
 import type { KGroupedStream } from './kgrouped-stream.ts'
 import { KGroupedStreamImpl } from './kgrouped-stream-impl.ts'
 import type { KStream } from './kstream.ts'
+import { joinGlobalTable, type GlobalJoinOptions } from './kstream-global-ktable-join.ts'
 import type { KTable } from './ktable.ts'
 import { KTableImpl } from './ktable-impl.ts'
 import { Materialized, type TableStoreRef } from './materialized.ts'
@@ -135,6 +137,29 @@ export class KStreamImpl<K, V> implements KStream<K, V> {
       sources: new Set([...sources, ...other.state.sources]),
       repartitionRequired: repartitionRequired || other.state.repartitionRequired,
     })
+  }
+
+  join<GK, GV, R>(
+    table: GlobalKTable<GK, GV>,
+    joiner: (value: NonNullable<V>, row: GV, key: K, lookupKey: GK) => R,
+    options: GlobalJoinOptions<V, K, NoInfer<GK>>,
+  ): KStream<K, R> {
+    return new KStreamImpl(
+      joinGlobalTable(this.state, table, joiner, { ...options, kind: 'inner' }),
+    )
+  }
+
+  leftJoin<GK, GV, R>(
+    table: GlobalKTable<GK, GV>,
+    joiner: (
+      value: NonNullable<V>,
+      row: GV | undefined,
+      key: K,
+      lookupKey: GK | null | undefined,
+    ) => R,
+    options: GlobalJoinOptions<V, K, NoInfer<GK>>,
+  ): KStream<K, R> {
+    return new KStreamImpl(joinGlobalTable(this.state, table, joiner, { ...options, kind: 'left' }))
   }
 
   groupByKey(

@@ -1,3 +1,5 @@
+import type { GlobalKTable } from './global-ktable.ts'
+import type { GlobalJoinOptions } from './kstream-global-ktable-join.ts'
 import type { Named } from './naming.ts'
 import type { KGroupedStream } from './kgrouped-stream.ts'
 import type { KTable } from './ktable.ts'
@@ -106,6 +108,37 @@ export interface KStream<K, V> {
   toTable(
     options?: Named & { store?: TableStoreRef<NonNullable<K>, NonNullable<V>> },
   ): KTable<NonNullable<K>, NonNullable<V>, V>
+
+  /**
+   * Joins each record with the row of a global table whose key `lookup` names: any key that can be
+   * worked out from the record. The result has the record's key and time. A record without a value,
+   * or without a key to look up, is dropped and counted; so is, uncounted, one without a row.
+   *
+   * @example
+   * orders.join(countries, (order, country) => ({ ...order, country: country.name }), {
+   *   lookup: (order) => order.countryCode,
+   * })
+   */
+  join<GK, GV, R>(
+    table: GlobalKTable<GK, GV>,
+    joiner: (value: NonNullable<V>, row: GV, key: K, lookupKey: GK) => R,
+    options: GlobalJoinOptions<V, K, NoInfer<GK>>,
+  ): KStream<K, R>
+
+  /**
+   * As the join with a global table, but records without a row, or without a key to look up, are
+   * joined with undefined. Only those without a value are dropped.
+   */
+  leftJoin<GK, GV, R>(
+    table: GlobalKTable<GK, GV>,
+    joiner: (
+      value: NonNullable<V>,
+      row: GV | undefined,
+      key: K,
+      lookupKey: GK | null | undefined,
+    ) => R,
+    options: GlobalJoinOptions<V, K, NoInfer<GK>>,
+  ): KStream<K, R>
 
   /**
    * Writes the records to a topic, with the topic's serdes. The partition is Kafka's default for the

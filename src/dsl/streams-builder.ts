@@ -2,6 +2,8 @@ import { StreamsError } from '../errors.ts'
 import type { Topology } from '../topology/topology.ts'
 import { StreamSourceNode } from './graph/stream-source-node.ts'
 import { TableSourceNode } from './graph/table-source-node.ts'
+import type { GlobalKTable } from './global-ktable.ts'
+import { addGlobalTable, type GlobalTableStoreRef } from './global-ktable-impl.ts'
 import type { KStream } from './kstream.ts'
 import { KStreamImpl } from './kstream-impl.ts'
 import type { KTable } from './ktable.ts'
@@ -97,6 +99,25 @@ export class StreamsBuilder {
       table,
       queryableStoreName: store.queryableName,
     })
+  }
+
+  /**
+   * Reads a topic as a table that every instance holds whole: a stream joins it by any key. The last
+   * value of a key counts, a null value deletes the row, records without a key are dropped.
+   *
+   * It is restored before anything is processed. There is no changelog: what is in the topic goes into
+   * the store as it is, with the topic's serdes, whatever a descriptor says. Rows have the time of
+   * their records; the topic's `timestamp` and `offsetReset` are not asked.
+   *
+   * @example
+   * const countries = builder.globalTable(countriesTopic, { store: 'countries' })
+   */
+  globalTable<K, V>(
+    topic: Topic<K, V>,
+    options?: Named & { store?: GlobalTableStoreRef<NonNullable<K>, NonNullable<V>> },
+  ): GlobalKTable<NonNullable<K>, NonNullable<V>> {
+    assertTopic(topic, 'globalTable')
+    return addGlobalTable(this.#graph, topic, options)
   }
 
   /**

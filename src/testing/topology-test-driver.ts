@@ -17,6 +17,7 @@ import type { KeyValueStoreDescriptor } from '../store/descriptor.ts'
 import type { KeyValueStore, TimestampedKeyValueStore } from '../store/key-value-store.ts'
 import { StateDirectory } from '../store/state-directory.ts'
 import type { RecordHeaders } from '../store/state-store.ts'
+import { GlobalTask } from '../task/global-task.ts'
 import type { DeserializationErrorHandler } from '../task/record-queue.ts'
 import type { TaskEngines } from '../task/state-manager.ts'
 import { StreamTask } from '../task/stream-task.ts'
@@ -76,6 +77,10 @@ export class TopologyTestDriver implements Disposable {
   readonly #clock: ManualClock
   readonly #produced = new ProducedRecords()
   readonly #stateDirectory: StateDirectory | undefined
+  /** Keeps the global stores. */
+  readonly #globalTask: GlobalTask
+  readonly #globalStores: readonly StoreNode[]
+  readonly #globalInputs: ReadonlySet<string>
   readonly #task: StreamTask
   readonly #inputs: ReadonlySet<string>
   readonly #offsets = new Map<string, number>()
@@ -90,6 +95,18 @@ export class TopologyTestDriver implements Disposable {
     this.#clock = new ManualClock(options.wallClock ?? 0)
     const applicationId = options.applicationId ?? 'topology-test-driver'
     this.#stateDirectory = openStateDirectory(applicationId, options.stateDir, this.#clock)
+    const { globalStores } = topology
+    this.#globalStores = globalStores.map(({ store }) => store)
+    this.#globalInputs = new Set(globalStores.flatMap(({ source }) => source.topics))
+    this.#globalTask = new GlobalTask({
+      globalStores,
+      clock: this.#clock,
+      metrics: this.metrics,
+      engines: this.#stateDirectory?.engines('global') ?? memoryEngines(),
+      cacheBytesMax: options.cacheBytes ?? cacheBytesDefault,
+      partitionCount: () => 1,
+      onDeserializationError: options.onDeserializationError,
+    })
     this.#task = new StreamTask({
       id: taskIdOfAll,
       subtopology: this.#topology,
@@ -102,10 +119,12 @@ export class TopologyTestDriver implements Disposable {
       partitionCount: () => 1,
       // As in Java's test driver: what a record makes final comes out with that record.
       emitIntervalMs: 0,
+      globalStore: (name) => this.#globalTask.globalStore(name),
       onDeserializationError: options.onDeserializationError,
     })
     this.#inputs = new Set(this.#task.inputs.map(({ topic }) => topic))
     try {
+      this.#globalTask.open()
       this.#task.initialize([])
       this.#task.completeRestoration()
     } catch (error) {
@@ -121,13 +140,13 @@ export class TopologyTestDriver implements Disposable {
    * @throws StreamsError `TOPOLOGY_INVALID` when no source reads it.
    */
   input<K, V>(topic: Topic<K, V>, options: TestInputOptions = {}): TestInputTopic<K, V> {
-    if (!this.#inputs.has(topic.name)) {
+    if (!this.#inputs.has(topic.name) && !this.#globalInputs.has(topic.name)) {
       throw new StreamsError('TOPOLOGY_INVALID', { detail: `no source reads ${topic.name}` })
     }
     return new TestInputTopic(topic, {
       pipe: (name, { key, value, timestamp, headers }) => {
         this.#working(() => {
-          this.#enqueue(name, key, value, timestamp, headers)
+          this.#take(name, key, value, timestamp, headers)
           this.#processAll()
         })
       },
@@ -192,9 +211,12 @@ export class TopologyTestDriver implements Disposable {
   }
 
   #find(name: string): { node: StoreNode; store: unknown } {
-    const node = this.#topology.stores.find(({ descriptor }) => descriptor.name === name)
-    if (node === undefined) throw new StreamsError('STORE_UNKNOWN', { store: name })
-    return { node, store: this.#task.connectedStore(name) }
+    const isAsked = ({ descriptor }: StoreNode): boolean => descriptor.name === name
+    const node = this.#topology.stores.find(isAsked)
+    if (node !== undefined) return { node, store: this.#task.connectedStore(name) }
+    const global = this.#globalStores.find(isAsked)
+    if (global === undefined) throw new StreamsError('STORE_UNKNOWN', { store: name })
+    return { node: global, store: this.#globalTask.connectedStore(name) }
   }
 
   /** Moves the wall clock and runs the punctuations that are due, each once. */
@@ -236,17 +258,20 @@ export class TopologyTestDriver implements Disposable {
   /** What was written to topics that the program reads goes back in. */
   #loopBack(): void {
     for (const { topic, key, value, timestamp, headers } of this.#produced.takeFresh()) {
-      if (this.#inputs.has(topic)) this.#enqueue(topic, key, value, timestamp, headers)
+      this.#take(topic, key, value, timestamp, headers)
     }
   }
 
-  #enqueue(
+  /** Into the queue of a source that reads the topic, or into the global store of it. */
+  #take(
     topic: string,
     key: Uint8Array | null,
     value: Uint8Array | null,
     timestamp: number,
     headers: RecordHeaders,
   ): void {
+    const isGlobal = this.#globalInputs.has(topic)
+    if (!isGlobal && !this.#inputs.has(topic)) return
     const offset = this.#offsets.get(topic) ?? 0
     this.#offsets.set(topic, offset + 1)
     this.#builder.reset()
@@ -257,7 +282,13 @@ export class TopologyTestDriver implements Disposable {
       producerEpoch: -1,
       baseSequence: -1,
     })
-    this.#task.addRecords(topic, partition, batch, offset)
+    if (!isGlobal) {
+      this.#task.addRecords(topic, partition, batch, offset)
+      return
+    }
+    this.#globalTask.update(topic, partition, batch, offset)
+    this.#globalTask.checkpoint()
+    while (this.#globalTask.writeBehind());
   }
 
   /** Commits and closes the program's processors and stores. Idempotent. */
@@ -274,8 +305,16 @@ export class TopologyTestDriver implements Disposable {
       try {
         this.#task.close({ clean })
       } finally {
-        this.#stateDirectory?.close()
+        this.#closeGlobal({ clean })
       }
+    }
+  }
+
+  #closeGlobal(options: { clean: boolean }): void {
+    try {
+      this.#globalTask.close(options)
+    } finally {
+      this.#stateDirectory?.close()
     }
   }
 
