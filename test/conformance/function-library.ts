@@ -11,6 +11,9 @@ export type LibraryFunction = (value: unknown, key: unknown) => unknown
 /** A reducer or aggregator; null deletes. */
 export type LibraryFold = (aggregate: unknown, value: unknown, key: unknown) => unknown
 
+/** Of a join; null or undefined where there is no other value. Kafka Streams does not tell all of them the key. */
+export type LibraryJoiner = (left: unknown, right: unknown, key: unknown) => unknown
+
 /** How every function sees a value as text: bytes are hexadecimal. */
 export function text(value: unknown): string {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('hex')
@@ -68,6 +71,9 @@ const functions: Readonly<Record<string, (argument: string) => LibraryFunction>>
   upper: () => onText((shown) => shown.toUpperCase()),
   append: (argument) => onText((shown) => shown + argument),
   prefix: (argument) => onText((shown) => shown.slice(0, Number(argument))),
+  at: (argument) => onText((shown) => shown[Number(argument)] ?? null),
+  'key-at': (argument) => (_value, key) =>
+    isPresent(key) ? (text(key)[Number(argument)] ?? null) : null,
   length: () => onText((shown) => shown.length),
   'parse-int': () => numberOf,
   add: (argument) => (value) => sum(numberOf(value), Number(argument)),
@@ -99,6 +105,12 @@ const folds: Readonly<Record<string, (argument: string) => LibraryFold>> = {
   nothing: () => () => null,
   count: () => (aggregate) => sum(numberOf(aggregate), 1),
   sum: () => plus,
+  minus: () => (aggregate, value) => {
+    const number = numberOf(value)
+    return number === null ? aggregate : plus(aggregate, -number)
+  },
+  append: () => (aggregate, value) => text(aggregate) + text(value),
+  erase: () => (aggregate, value) => text(aggregate).replaceAll(text(value), ''),
   'sum-until': (argument) => (aggregate, value) => {
     const total = plus(aggregate, value)
     return (total as number) >= Number(argument) ? null : total
@@ -113,6 +125,17 @@ const folds: Readonly<Record<string, (argument: string) => LibraryFold>> = {
     text(value).length > text(aggregate).length ? value : aggregate,
   'null-on': (argument) => (aggregate, value) =>
     text(value) === argument ? null : `${text(aggregate)}+${text(value)}`,
+}
+
+const joiners: Readonly<Record<string, (argument: string) => LibraryJoiner>> = {
+  left: () => (left) => left,
+  right: () => (_left, right) => right,
+  neither: () => () => null,
+  pair: (argument) => (left, right) => text(left) + argument + text(right),
+  'keyed-pair': (argument) => (left, right, key) =>
+    `${text(key)}:${text(left)}${argument}${text(right)}`,
+  'no-pair-of': (argument) => (left, right) =>
+    text(left) === argument ? null : `${text(left)}-${text(right)}`,
 }
 
 /** Name and argument of a function as a case writes it. */
@@ -134,5 +157,13 @@ export function libraryFold(spec: string): LibraryFold {
   const [name, argument] = partsOf(spec)
   const make = folds[name]
   if (make === undefined) throw new InvalidCase(`there is no fold ${spec}`)
+  return make(argument)
+}
+
+/** The joiner of that name. */
+export function libraryJoiner(spec: string): LibraryJoiner {
+  const [name, argument] = partsOf(spec)
+  const make = joiners[name]
+  if (make === undefined) throw new InvalidCase(`there is no joiner ${spec}`)
   return make(argument)
 }

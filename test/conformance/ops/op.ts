@@ -10,9 +10,11 @@ import { serdeOf } from '../formats.ts'
 import {
   libraryFold,
   libraryFunction,
+  libraryJoiner,
   text,
   type LibraryFold,
   type LibraryFunction,
+  type LibraryJoiner,
 } from '../function-library.ts'
 
 export type Stream = KStream<unknown, unknown>
@@ -99,6 +101,10 @@ export class OpCall {
 
   fold(index = 0): LibraryFold {
     return libraryFold(this.#spec(index))
+  }
+
+  joiner(index = 0): LibraryJoiner {
+    return libraryJoiner(this.#spec(index))
   }
 
   predicate(index = 0): (value: unknown, key: unknown) => boolean {

@@ -88,6 +88,10 @@ record Call(JsonNode step, StreamsBuilder builder, IntFunction<Object> inputs, P
     return Library.fold(spec(index));
   }
 
+  Library.Joiner joiner(int index) {
+    return Library.joiner(spec(index));
+  }
+
   private String spec(int index) {
     List<String> specs = texts(step.path("with"));
     if (index < specs.size()) return specs.get(index);

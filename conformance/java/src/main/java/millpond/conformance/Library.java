@@ -32,6 +32,11 @@ final class Library {
     Object apply(Object aggregate, Object value, Object key);
   }
 
+  /** Of a join; null where there is no other value. The key is null where Kafka Streams tells none. */
+  interface Joiner {
+    Object apply(Object left, Object right, Object key);
+  }
+
   private Library() {}
 
   static Function function(String spec) {
@@ -48,6 +53,8 @@ final class Library {
       case "upper" -> (value, key) -> value == null ? null : text(value).toUpperCase(Locale.ROOT);
       case "append" -> (value, key) -> value == null ? null : text(value) + argument;
       case "prefix" -> (value, key) -> value == null ? null : prefix(value, Integer.parseInt(argument));
+      case "at" -> (value, key) -> value == null ? null : at(value, Integer.parseInt(argument));
+      case "key-at" -> (value, key) -> key == null ? null : at(key, Integer.parseInt(argument));
       case "length" -> (value, key) -> value == null ? null : (long) text(value).length();
       case "parse-int" -> (value, key) -> number(value);
       case "add" -> (value, key) -> sum(number(value), Long.parseLong(argument));
@@ -82,6 +89,12 @@ final class Library {
       case "nothing" -> (aggregate, value, key) -> null;
       case "count" -> (aggregate, value, key) -> sum(number(aggregate), 1L);
       case "sum" -> (aggregate, value, key) -> plus(aggregate, value);
+      case "minus" -> (aggregate, value, key) -> {
+        Number number = number(value);
+        return number == null ? aggregate : plus(aggregate, negative(number));
+      };
+      case "append" -> (aggregate, value, key) -> text(aggregate) + text(value);
+      case "erase" -> (aggregate, value, key) -> text(aggregate).replace(text(value), "");
       case "sum-until" -> (aggregate, value, key) -> {
         Object sum = plus(aggregate, value);
         return ((Number) sum).doubleValue() >= Long.parseLong(argument) ? null : sum;
@@ -100,12 +113,30 @@ final class Library {
     };
   }
 
-  /** Throws unless there is a function or fold of that name. */
+  static Joiner joiner(String spec) {
+    String argument = argument(spec);
+    return switch (name(spec)) {
+      case "left" -> (left, right, key) -> left;
+      case "right" -> (left, right, key) -> right;
+      case "neither" -> (left, right, key) -> null;
+      case "pair" -> (left, right, key) -> text(left) + argument + text(right);
+      case "keyed-pair" -> (left, right, key) -> text(key) + ":" + text(left) + argument + text(right);
+      case "no-pair-of" -> (left, right, key) ->
+          text(left).equals(argument) ? null : text(left) + "-" + text(right);
+      default -> throw new InvalidCase("there is no joiner " + spec);
+    };
+  }
+
+  /** Throws unless there is a function, fold or joiner of that name. */
   static void check(String spec) {
     try {
       function(spec);
     } catch (InvalidCase noFunction) {
-      fold(spec);
+      try {
+        fold(spec);
+      } catch (InvalidCase noFold) {
+        joiner(spec);
+      }
     }
   }
 
@@ -163,6 +194,17 @@ final class Library {
   private static Long modulo(Object value, long divisor) {
     Number number = number(value);
     return number == null ? null : Math.floorMod(number.longValue(), divisor);
+  }
+
+  private static Number negative(Number number) {
+    if (isFraction(number)) return -number.doubleValue();
+    return -number.longValue();
+  }
+
+  /** The letter at that place; null when the text is shorter. */
+  private static String at(Object value, int index) {
+    String text = text(value);
+    return index < text.length() ? text.substring(index, index + 1) : null;
   }
 
   private static String prefix(Object value, int length) {
