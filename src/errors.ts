@@ -309,7 +309,7 @@ const errorTable = {
     429,
     'retriable',
     (c) =>
-      `${text(c['limit'])} requests of this connection wait for an answer, which is as many as may. Wait for answers, or open another connection.`,
+      `As many requests of this connection wait for an answer as may (${text(c['limit'])}); open another one.`,
   ),
   REQUEST_MALFORMED: row(400, 'final', (c) => `The HTTP request is malformed${detail(c)}.`),
   EVENT_LOOP_STUCK: row(

@@ -197,6 +197,8 @@ export class QueryRouter implements QueryExecutor {
     const theirs = await Promise.allSettled(
       asked.map(({ peer, partitions }) => steps.there(peer, partitions)),
     )
+    // Nobody waits any more for what would be read here.
+    assertNotAborted(request)
     const answers: A[] = []
     for (const [index, outcome] of theirs.entries()) {
       const { partitions } = asked[index] as { partitions: number[] }

@@ -1,3 +1,5 @@
+import { METHODS } from 'node:http'
+import type { LightMyRequestResponse } from 'fastify'
 import { afterEach, expect, test } from 'vitest'
 import { QueryInstance } from '../../test/peers/query-instance.ts'
 import { ManualClock } from '../base/manual-clock.ts'
@@ -245,13 +247,49 @@ test('rows are counted', async () => {
   expect(body).toMatchObject({ approximate: 8, meta: { partitions: [0, 1, 2] } })
 })
 
+const wholeNumber = (given: string): string =>
+  `limit must be a whole number from 1 to 1000, not ${JSON.stringify(given)}`
+
 test.each([
   ['/v1/stores/counts/keys?limit=0', 'QUERY_INVALID', 'limit'],
   ['/v1/stores/counts/keys?limit=1001', 'QUERY_INVALID', 'limit'],
   ['/v1/stores/counts/keys?limit=many', 'QUERY_INVALID', 'limit'],
-  ['/v1/stores/counts/keys?limit=1&limit=2', 'QUERY_INVALID', 'limit'],
-  ['/v1/stores/counts/keys?limt=1', 'QUERY_INVALID', 'limt'],
-  ['/v1/stores/counts/keys?reverse=perhaps', 'QUERY_INVALID', 'reverse'],
+  ['/v1/stores/counts/keys?limit=1.5', 'QUERY_INVALID', wholeNumber('1.5')],
+  ['/v1/stores/counts/keys?limit=1e2', 'QUERY_INVALID', wholeNumber('1e2')],
+  ['/v1/stores/counts/keys?limit=0x10', 'QUERY_INVALID', wholeNumber('0x10')],
+  ['/v1/stores/counts/keys?limit=', 'QUERY_INVALID', wholeNumber('')],
+  ['/v1/stores/counts/keys?limit', 'QUERY_INVALID', wholeNumber('')],
+  ['/v1/stores/counts/keys?limit=+5', 'QUERY_INVALID', wholeNumber(' 5')],
+  ['/v1/stores/counts/keys?limit=%2B5', 'QUERY_INVALID', wholeNumber('+5')],
+  ['/v1/stores/counts/keys?limit=-5', 'QUERY_INVALID', wholeNumber('-5')],
+  ['/v1/stores/counts/keys?limit=٥', 'QUERY_INVALID', wholeNumber('٥')],
+  ['/v1/stores/counts/keys?limit=5%00', 'QUERY_INVALID', wholeNumber('5\u0000')],
+  ['/v1/stores/counts/keys?limit=true', 'QUERY_INVALID', wholeNumber('true')],
+  ['/v1/stores/counts/keys?limit=99999999999999999999', 'QUERY_INVALID', 'from 1 to 1000'],
+  ['/v1/stores/counts/keys?limit=1&limit=2', 'QUERY_INVALID', 'limit is given more than once'],
+  ['/v1/stores/counts/keys?limit=1&limit=1', 'QUERY_INVALID', 'limit is given more than once'],
+  ['/v1/stores/counts/keys?from=a&from=b', 'QUERY_INVALID', 'from is given more than once'],
+  ['/v1/stores/counts/keys?prefix=a&prefix=', 'QUERY_INVALID', 'prefix is given more than once'],
+  [
+    '/v1/stores/counts/keys?limt=1',
+    'QUERY_INVALID',
+    'there is no parameter "limt"; this route takes from, to, prefix, reverse, limit, cursor, allowPartial and keyFormat',
+  ],
+  ['/v1/stores/counts/keys?Limit=1', 'QUERY_INVALID', 'there is no parameter "Limit"'],
+  ['/v1/stores/counts/keys?=1', 'QUERY_INVALID', 'there is no parameter ""'],
+  ['/v1/stores/counts/keys?__proto__=1', 'QUERY_INVALID', 'there is no parameter "__proto__"'],
+  ['/v1/stores/counts/keys?toString=1', 'QUERY_INVALID', 'there is no parameter "toString"'],
+  ['/v1/stores/counts/keys?reverse=perhaps', 'QUERY_INVALID', 'reverse must be true or false'],
+  ['/v1/stores/counts/keys?reverse=TRUE', 'QUERY_INVALID', 'reverse must be true or false'],
+  ['/v1/stores/counts/keys?reverse=1', 'QUERY_INVALID', 'reverse must be true or false, not "1"'],
+  ['/v1/stores/counts/keys?reverse', 'QUERY_INVALID', 'reverse must be true or false, not ""'],
+  ['/v1/stores/counts/keys?cursor=', 'QUERY_INVALID', 'cursor'],
+  ['/v1/stores/counts/count?allowPartial=yes', 'QUERY_INVALID', 'allowPartial must be true or'],
+  ['/v1/stores/counts/count?limit=5', 'QUERY_INVALID', 'this route takes allowPartial'],
+  ['/v1/stores/counts/keys/kafka?limit=5', 'QUERY_INVALID', 'this route takes keyFormat'],
+  ['/v1/stores?keyFormat=text', 'QUERY_INVALID', 'this route takes none'],
+  ['/v1/metadata/stores/counts?x', 'QUERY_INVALID', 'this route takes none'],
+  ['/v1/metadata/stores/counts/keys/a?x', 'QUERY_INVALID', 'this route takes keyFormat'],
   ['/v1/stores/counts/keys?cursor=nonsense', 'QUERY_INVALID', 'cursor'],
   ['/v1/stores/counts/keys?from=%FF', 'QUERY_INVALID', 'escape'],
   ['/v1/stores/counts/keys?partitions=1', 'QUERY_INVALID', 'partitions'],
@@ -264,25 +302,84 @@ test.each([
   expect(answer.body.detail).toContain(detail)
 })
 
+test('probes and scrapers may add parameters that mean nothing here', async () => {
+  const bench = wordCounts()
+  for (const path of ['/livez', '/readyz', '/startupz', '/metrics']) {
+    expect((await bench.get(`${path}?verbose&at=1`)).status).toBe(200)
+  }
+})
+
 test.each([20_000, 60_000])('a key of %i bytes is too long', async (length) => {
   const answer = await wordCounts().get(`/v1/stores/counts/keys/${'k'.repeat(length)}`)
   expect(answer).toEqual(problem('KEY_TOO_LONG', 400))
 })
 
-test('an unknown route and another method are problem documents as well', async () => {
+/** Every route, and one that is none. */
+const routes = [
+  '/v1/stores',
+  '/v1/stores/counts/keys/kafka',
+  '/v1/stores/counts/keys',
+  '/v1/stores/counts/count',
+  '/v1/metadata/stores/counts',
+  '/v1/metadata/stores/counts/keys/kafka',
+  '/livez',
+  '/readyz',
+  '/startupz',
+  '/metrics',
+]
+const noRoutes = ['/', '/v1', '/v2/stores', '/v1/stores/', '/v1/stores/counts/keys/a/b', '/livez/x']
+
+/** What Node reads as a method, but CONNECT, which is for proxies and never comes to a route. */
+const otherMethods = METHODS.filter((method) => !['GET', 'HEAD', 'CONNECT'].includes(method))
+
+test('there are as many methods as HTTP has', () => {
+  expect(otherMethods).toEqual(expect.arrayContaining(['TRACE', 'PROPFIND', 'PUT', 'OPTIONS']))
+})
+
+test.each(otherMethods)('%s is not allowed on any route, and unknown on others', async (method) => {
   const bench = wordCounts()
-  expect(await bench.get('/v2/stores')).toEqual(problem('ROUTE_UNKNOWN', 404))
-  expect(await bench.get('/v1/stores/counts/keys/a/b')).toEqual(problem('ROUTE_UNKNOWN', 404))
-  for (const method of ['POST', 'PUT', 'DELETE'] as const) {
-    const response = await bench.app.inject({
-      method,
-      url: '/v1/stores/counts/keys',
+  const send = (url: string): Promise<LightMyRequestResponse> =>
+    bench.app.inject({
+      method: method as 'PUT',
+      url,
       payload: '{broken',
       headers: { 'content-type': 'application/json' },
     })
-    expect(response.statusCode).toBe(405)
-    expect(response.headers['allow']).toBe('GET, HEAD')
+  for (const url of routes) {
+    const response = await send(url)
+    expect([url, response.statusCode, response.headers['allow']]).toEqual([url, 405, 'GET, HEAD'])
     expect(response.json()).toMatchObject({ code: 'METHOD_NOT_ALLOWED', context: { method } })
+  }
+  for (const url of noRoutes) {
+    const response = await send(url)
+    expect([url, response.statusCode, response.headers['allow']]).toEqual([url, 404, undefined])
+    expect(response.json()).toMatchObject({ code: 'ROUTE_UNKNOWN' })
+  }
+  expect(bench.faults).toEqual([])
+})
+
+test('HEAD is answered as GET is, without the body', async () => {
+  const bench = wordCounts()
+  const urls = [...routes, ...noRoutes, '/v1/stores/counts/keys/nobody', '/v1/stores?x=1']
+  for (const url of urls.filter((one) => one !== '/metrics')) {
+    const get = await bench.app.inject({ method: 'GET', url })
+    const head = await bench.app.inject({ method: 'HEAD', url })
+    const of = ({ statusCode, headers }: LightMyRequestResponse): unknown[] => [
+      url,
+      statusCode,
+      headers['content-type'],
+      headers['content-length'],
+    ]
+    expect(of(head)).toEqual(of(get))
+    expect(head.body).toBe('')
+  }
+  const head = await bench.app.inject({ method: 'HEAD', url: '/metrics' })
+  expect([head.statusCode, head.body]).toEqual([200, ''])
+})
+
+test('an unknown route is a problem document', async () => {
+  for (const url of noRoutes) {
+    expect(await wordCounts().get(url)).toEqual(problem('ROUTE_UNKNOWN', 404))
   }
 })
 

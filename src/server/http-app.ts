@@ -1,10 +1,19 @@
-import { TypeBoxValidatorCompiler, type TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import { fastify, type FastifyError, type FastifyInstance, type FastifyRequest } from 'fastify'
+import { METHODS } from 'node:http'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import {
+  fastify,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify'
 import { StreamsError, isStreamsError } from '../errors.ts'
 import { keyBytesMax } from '../query/request.ts'
+import { ClientConnection, unansweredRequestsMax } from './client-connection.ts'
 import type { HttpSubject } from './instance.ts'
 import { problemContentType, problemOf, problemText } from './problem.ts'
 import { replyProblem } from './problem-reply.ts'
+import { noParameters, validatorCompiler } from './query-parameters.ts'
 import { healthRoutes } from './routes/health.ts'
 import { keyRoutes } from './routes/keys.ts'
 import { metadataRoutes } from './routes/metadata.ts'
@@ -18,8 +27,8 @@ const pathCharactersMax = 3 * keyBytesMax
 /** Bytes of request line and headers together: room for the longest key and its company. */
 const headerBytesMax = pathCharactersMax + 16 * 1024
 
-/** Methods that HTTP has and these routes have not. */
-const otherMethods = ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+/** Methods that HTTP has and these routes have not. CONNECT is for proxies and comes to no route. */
+const otherMethods = METHODS.filter((method) => !['GET', 'HEAD', 'CONNECT'].includes(method))
 
 /** Makes the HTTP service of a subject; it listens when the caller says so. */
 export function createHttpApp(subject: HttpSubject): TypedApp {
@@ -35,14 +44,19 @@ export function createHttpApp(subject: HttpSubject): TypedApp {
       else socket.destroy()
     },
   })
-  app.setValidatorCompiler(TypeBoxValidatorCompiler)
+  app.setValidatorCompiler(validatorCompiler)
   app.setErrorHandler((error: FastifyError, request, reply) =>
     replyProblem(subject, reply, faultOf(error, request)),
   )
-  app.setNotFoundHandler((request, reply) =>
-    replyProblem(subject, reply, new StreamsError('ROUTE_UNKNOWN', { path: pathOf(request) })),
-  )
-  app.addHook('onRequest', async (request) => assertQueryDecodable(request))
+  app.addHook('onRequest', async (request, reply) => {
+    assertAdmitted(request, reply)
+    // Here and not by a handler, which would come only after the body was read.
+    if (request.is404) throw new StreamsError('ROUTE_UNKNOWN', { path: pathOf(request) })
+    assertQueryDecodable(request)
+  })
+  for (const method of otherMethods) {
+    if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
+  }
   const urls = routeUrls(app)
   const typed: TypedApp = app.withTypeProvider<TypeBoxTypeProvider>()
   storeRoutes(typed, subject)
@@ -54,11 +68,16 @@ export function createHttpApp(subject: HttpSubject): TypedApp {
   return typed
 }
 
-/** Remembers the routes that are added from here on. */
+/**
+ * Remembers the routes that are added from here on. Those of the API take no parameters but those that
+ * they name: a misspelled one would otherwise be a question that nobody asked. Probes and scrapers
+ * may send what they like.
+ */
 function routeUrls(app: FastifyInstance): () => ReadonlySet<string> {
   const urls = new Set<string>()
-  app.addHook('onRoute', ({ url }) => {
-    urls.add(url)
+  app.addHook('onRoute', (route) => {
+    urls.add(route.url)
+    if (route.url.startsWith('/v1/')) route.schema = { querystring: noParameters, ...route.schema }
   })
   return () => new Set(urls)
 }
@@ -79,6 +98,13 @@ function refuseOtherMethods(app: FastifyInstance, subject: HttpSubject, url: str
 
 function pathOf(request: FastifyRequest): string {
   return request.raw.url?.split('?', 1)[0] ?? ''
+}
+
+/** What is refused ends the connection: behind it there may be thousands more. */
+function assertAdmitted(request: FastifyRequest, reply: FastifyReply): void {
+  if (ClientConnection.of(request.raw.socket).admit(reply.raw)) return
+  reply.header('connection', 'close')
+  throw new StreamsError('TOO_MANY_REQUESTS', { limit: unansweredRequestsMax })
 }
 
 /** The parser of query strings leaves a broken escape as it is, and would look for the wrong key. */
@@ -116,12 +142,7 @@ function faultOf(error: FastifyError, request: FastifyRequest): unknown {
 }
 
 function validationDetail(faults: NonNullable<FastifyError['validation']>): string {
-  const parts = faults.map(({ instancePath, message, params }) => {
-    const unknownNames = params['additionalProperties']
-    if (Array.isArray(unknownNames)) return `there is no parameter ${unknownNames.join(', ')}`
-    const name = instancePath.replace(/^\//, '')
-    return name === '' ? (message ?? '') : `${name} ${message ?? ''}`
-  })
+  const parts = faults.map(({ instancePath, message }) => `${instancePath} ${message ?? ''}`)
   return [...new Set(parts)].join('; ')
 }
 

@@ -15,7 +15,8 @@ export function replyProblem(
 ): FastifyReply {
   if (!isStreamsError(error)) subject.onFault(error)
   const problem = problemOf(error)
-  if (problem.status === 503) reply.header('retry-after', String(retryAfterSeconds))
+  if (problem.status === 503 || problem.status === 429)
+    reply.header('retry-after', String(retryAfterSeconds))
   return reply
     .code(problem.status)
     .header('content-type', problemContentType)

@@ -19,6 +19,8 @@ export class PlainRows implements StoreView {
   readonly #store: AnyStore
   /** Scans that were not closed. */
   openScans = 0
+  /** Scans and counts so far. */
+  scans = 0
 
   constructor(store: AnyStore) {
     this.#store = store
@@ -42,6 +44,7 @@ export class PlainRows implements StoreView {
     )
     if (reverse === true) rows.reverse()
     this.openScans += 1
+    this.scans += 1
     return Object.assign(rows.values(), {
       [Symbol.dispose]: () => {
         this.openScans -= 1
@@ -50,6 +53,7 @@ export class PlainRows implements StoreView {
   }
 
   approximateEntryCount(): number {
+    this.scans += 1
     return this.#rows.length
   }
 }
@@ -84,6 +88,10 @@ export class QueryInstance implements QueryTarget {
 
   get openScans(): number {
     return [...this.#held.values()].reduce((sum, rows) => sum + rows.openScans, 0)
+  }
+
+  get scans(): number {
+    return [...this.#held.values()].reduce((sum, rows) => sum + rows.scans, 0)
   }
 
   /** Gives the partition up. */

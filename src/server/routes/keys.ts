@@ -4,6 +4,7 @@ import { queryableDescriptor } from '../../query/local-query.ts'
 import { decodeCursor } from '../../query/page.ts'
 import { pageRowsDefault, pageRowsMax, type PageRequest } from '../../query/request.ts'
 import type { AnyStore } from '../../store/descriptor.ts'
+import { ClientConnection } from '../client-connection.ts'
 import {
   countBody,
   cursorOf,
@@ -33,7 +34,13 @@ const keyFormat = Type.Optional(Type.Union([Type.Literal('text'), Type.Literal('
 const closed = { additionalProperties: false }
 
 /** Partitions that a hop asks for; nobody else needs to say. */
-const partitions = Type.Optional(Type.String({ pattern: '^\\d{1,9}(,\\d{1,9})*$' }))
+const partitions = Type.Optional(
+  Type.String({
+    pattern: '^\\d{1,9}(,\\d{1,9})*$',
+    description: 'partitions with commas between them',
+    internal: true,
+  }),
+)
 
 const keyParams = Type.Object({ store, key: Type.String() })
 const keyQuery = Type.Object({ keyFormat }, closed)
@@ -63,7 +70,8 @@ export function keyRoutes(app: TypedApp, subject: HttpSubject): void {
     const isHop = request.headers[hopHeader] !== undefined
     const format = keyFormatOf(descriptor, request.query.keyFormat)
     const keyBytes = parseKey(descriptor, format, key)
-    const question = { kind: 'get', store: name, keyBytes } as const
+    const { signal } = ClientConnection.of(request.raw.socket)
+    const question = { kind: 'get', store: name, keyBytes, signal } as const
     const { found, meta } = await (isHop ? router.getHere(question) : router.get(question))
     if (found === undefined) {
       const error = new StreamsError('KEY_NOT_FOUND', { store: name, key })
@@ -80,7 +88,8 @@ export function keyRoutes(app: TypedApp, subject: HttpSubject): void {
     const { descriptor, router } = open(subject, name, 'range')
     const asked = hopPartitions(request.headers[hopHeader], request.query.partitions)
     const format = keyFormatOf(descriptor, request.query.keyFormat)
-    const question = pageRequest(descriptor, format, request.query)
+    const { signal } = ClientConnection.of(request.raw.socket)
+    const question = { ...pageRequest(descriptor, format, request.query), signal }
     const answer = await (asked === undefined
       ? router.page(question)
       : router.pageHere(asked, question))
@@ -97,7 +106,8 @@ export function keyRoutes(app: TypedApp, subject: HttpSubject): void {
     const { router } = open(subject, name, 'range')
     const asked = hopPartitions(request.headers[hopHeader], request.query.partitions)
     const { allowPartial } = request.query
-    const question = { kind: 'count', store: name, allowPartial } as const
+    const { signal } = ClientConnection.of(request.raw.socket)
+    const question = { kind: 'count', store: name, allowPartial, signal } as const
     const answer = await (asked === undefined
       ? router.count(question)
       : router.countHere(asked, question))
