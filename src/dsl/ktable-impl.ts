@@ -1,6 +1,8 @@
 import type { NodeSupplier } from '../processor/processor.ts'
 import type { GraphNode } from './graph/graph-node.ts'
 import { ProcessorGraphNode } from './graph/processor-graph-node.ts'
+import type { KGroupedTable } from './kgrouped-table.ts'
+import { groupTable } from './kgrouped-table-impl.ts'
 import type { KStream } from './kstream.ts'
 import { KStreamImpl } from './kstream-impl.ts'
 import type { KTable, MappedEmission } from './ktable.ts'
@@ -74,7 +76,29 @@ export class KTableImpl<K, V, E> implements KTable<K, V, E> {
     })
   }
 
-  toStream(options?: Named): KStream<K, E> {
+  groupBy<K2, V2>(
+    selector: (value: V, key: K) => readonly [key: K2, value: V2] | null | undefined,
+    options?: Named & { key?: SerdeOf<K2>; value?: SerdeOf<V2> },
+  ): KGroupedTable<NonNullable<K2>, NonNullable<V2>> {
+    return groupTable(this.state, selector, options)
+  }
+
+  toStream(options?: Named): KStream<K, E>
+  toStream<K2>(
+    selector: (value: E, key: K) => K2,
+    options?: Named & { key?: SerdeOf<K2> },
+  ): KStream<K2, E>
+  toStream<K2>(
+    selector?: ((value: E, key: K) => K2) | Named,
+    options?: Named & { key?: SerdeOf<K2> },
+  ): KStream<K, E> | KStream<K2, E> {
+    if (typeof selector !== 'function') return this.#toStream(selector)
+    // As in Java, the name is that of the first of two steps.
+    const select = selector as (value: E, key: K) => K2
+    return this.#toStream(options).selectKey(select, { key: options?.key })
+  }
+
+  #toStream(options: Named | undefined): KStreamImpl<K, E> {
     const { graph, node: parent, key, value, sources } = this.state
     const name = graph.names.step('KTABLE-TOSTREAM-', options?.name)
     const node = new ProcessorGraphNode(name, ktableToStream)

@@ -1,3 +1,4 @@
+import type { KGroupedTable } from './kgrouped-table.ts'
 import type { KStream } from './kstream.ts'
 import type { TableStoreRef } from './materialized.ts'
 import type { Named } from './naming.ts'
@@ -47,10 +48,30 @@ export interface KTable<K, V, E = V | null> {
   ): KTable<K, NonNullable<V2>, MappedEmission<V2, E>>
 
   /**
-   * The changes of the table as a stream: the new value, or null when the row is gone.
+   * Groups the rows by another key: the selector gives the key of the group, and what of the row is
+   * to be aggregated there. A row for which it gives null, or a null key or value, is in no group. It
+   * is called for what a row was and for what it is, and must give the same for the same row.
+   *
+   * State the serdes of both; a name becomes that of the repartition topic.
+   *
+   * @example
+   * customers.groupBy((customer, id) => [customer.city, id], { key: serdes.string, value: serdes.string })
+   */
+  groupBy<K2, V2>(
+    selector: (value: V, key: K) => readonly [key: K2, value: V2] | null | undefined,
+    options?: Named & { key?: SerdeOf<K2>; value?: SerdeOf<V2> },
+  ): KGroupedTable<NonNullable<K2>, NonNullable<V2>>
+
+  /**
+   * The changes of the table as a stream: the new value, or null when the row is gone. With a
+   * selector, its records get another key, as by `selectKey`.
    *
    * @example
    * counts.toStream().to(topic('counts', { key: serdes.string, value: serdes.long }))
    */
   toStream(options?: Named): KStream<K, E>
+  toStream<K2>(
+    selector: (value: E, key: K) => K2,
+    options?: Named & { key?: SerdeOf<K2> },
+  ): KStream<K2, E>
 }

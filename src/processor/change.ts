@@ -5,9 +5,12 @@
 export class Change<V = unknown> {
   newValue: V | undefined
   oldValue: V | undefined
+  /** False: a late version of a versioned table, which a later one has superseded already. */
+  isLatest: boolean
 
-  constructor(newValue: V | undefined, oldValue: V | undefined) {
+  constructor(newValue: V | undefined, oldValue: V | undefined, isLatest = true) {
     this.newValue = newValue
     this.oldValue = oldValue
+    this.isLatest = isLatest
   }
 }

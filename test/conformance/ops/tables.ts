@@ -1,9 +1,16 @@
+import { KGroupedTableImpl } from '../../../src/dsl/kgrouped-table-impl.ts'
+import type { KGroupedTable } from '../../../src/dsl/kgrouped-table.ts'
 import { KTableImpl } from '../../../src/dsl/ktable-impl.ts'
 import type { OpFamily } from './op.ts'
 
-/** Tables. */
+type Grouped = KGroupedTable<unknown, object>
+
+/** Tables, and what is counted and folded of them in groups. */
 export const tableOps: OpFamily = {
-  kinds: [['table', KTableImpl]],
+  kinds: [
+    ['table', KTableImpl],
+    ['groupedTable', KGroupedTableImpl],
+  ],
   ops: {
     'builder.table': (call) => call.builder.table(call.topic, { ...call.named, ...call.stored() }),
     'table.filter': (call) =>
@@ -12,6 +19,37 @@ export const tableOps: OpFamily = {
       call.table.filterNot(call.predicate(), { ...call.named, ...call.stored() }),
     'table.mapValues': (call) =>
       call.table.mapValues(call.with(), { ...call.named, ...call.stored() }),
-    'table.toStream': (call) => call.table.toStream(call.named),
+    'table.toStream': (call) =>
+      call.step.with === undefined
+        ? call.table.toStream(call.named)
+        : call.table.toStream(call.with(), { ...call.named, key: call.keyAndValue.key }),
+    'table.groupBy': (call) => {
+      const [toKey, toValue] = [call.with(0), call.with(1)]
+      return call.table.groupBy((v, k) => [toKey(v, k), toValue(v, k)] as const, {
+        ...call.named,
+        ...call.keyAndValue,
+      })
+    },
+
+    'groupedTable.count': (call) =>
+      call.input<Grouped>().count({ ...call.named, ...call.stored<number>() }),
+    'groupedTable.reduce': (call) => {
+      const [adder, subtractor] = [call.fold(0), call.fold(1)]
+      return call.input<Grouped>().reduce(
+        (a, v) => adder(a, v, null) as object | null,
+        (a, v) => subtractor(a, v, null) as object | null,
+        { ...call.named, ...call.stored() },
+      )
+    },
+    'groupedTable.aggregate': (call) => {
+      const [initializer, adder, subtractor] = [call.with(0), call.fold(1), call.fold(2)]
+      const { value } = call.keyAndValue
+      return call.input<Grouped>().aggregate<object, object | null>(
+        () => initializer(null, null) as object,
+        (a, v, k) => adder(a, v, k) as object | null,
+        (a, v, k) => subtractor(a, v, k) as object | null,
+        { ...call.named, ...call.stored(), ...(value !== undefined && { value }) },
+      )
+    },
   },
 }

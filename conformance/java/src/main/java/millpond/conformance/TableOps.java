@@ -1,8 +1,15 @@
 package millpond.conformance;
 
 import java.util.Map;
+import org.apache.kafka.common.serialization.Serde;
+import org.apache.kafka.common.utils.Bytes;
+import org.apache.kafka.streams.KeyValue;
+import org.apache.kafka.streams.kstream.Grouped;
+import org.apache.kafka.streams.kstream.KGroupedTable;
+import org.apache.kafka.streams.kstream.Materialized;
+import org.apache.kafka.streams.state.KeyValueStore;
 
-/** Tables. */
+/** Tables, and what is counted and folded of them in groups. */
 final class TableOps {
   static void addTo(Map<String, Call.Op> ops) {
     ops.put("builder.table", call -> call.has("store")
@@ -17,6 +24,52 @@ final class TableOps {
     ops.put("table.mapValues", call -> call.has("store")
         ? call.table().mapValues((k, v) -> call.with().apply(v, k), call.named(), call.store())
         : call.table().mapValues((k, v) -> call.with().apply(v, k), call.named()));
-    ops.put("table.toStream", call -> call.table().toStream(call.named()));
+    ops.put("table.toStream", call -> call.has("with")
+        ? call.table().toStream((k, v) -> call.with().apply(v, k), call.named())
+        : call.table().toStream(call.named()));
+    ops.put("table.groupBy", TableOps::groupBy);
+    ops.put("groupedTable.count", call -> call.has("store")
+        ? grouped(call).count(call.named(), call.store())
+        : grouped(call).count(call.named()));
+    ops.put("groupedTable.reduce", TableOps::reduce);
+    ops.put("groupedTable.aggregate", TableOps::aggregate);
+  }
+
+  private static Object groupBy(Call call) {
+    Library.Function toKey = call.with(0);
+    Library.Function toValue = call.with(1);
+    Serde<Object> key = call.serdeOrNull("key");
+    Serde<Object> value = call.serdeOrNull("value");
+    Grouped<Object, Object> grouped =
+        call.has("name") ? Grouped.with(call.name(), key, value) : Grouped.with(key, value);
+    return call.table().groupBy((k, v) -> KeyValue.pair(toKey.apply(v, k), toValue.apply(v, k)), grouped);
+  }
+
+  private static Object reduce(Call call) {
+    Library.Fold adder = call.fold(0);
+    Library.Fold subtractor = call.fold(1);
+    return grouped(call).reduce(
+        (a, v) -> adder.apply(a, v, null), (a, v) -> subtractor.apply(a, v, null), call.named(), aggregateOf(call));
+  }
+
+  private static Object aggregate(Call call) {
+    Library.Function initializer = call.with(0);
+    Library.Fold adder = call.fold(1);
+    Library.Fold subtractor = call.fold(2);
+    return grouped(call).aggregate(
+        () -> initializer.apply(null, null),
+        (k, v, a) -> adder.apply(a, v, k),
+        (k, v, a) -> subtractor.apply(a, v, k),
+        call.named(),
+        aggregateOf(call));
+  }
+
+  /** An unnamed store may state the serde of its values. */
+  private static Materialized<Object, Object, KeyValueStore<Bytes, byte[]>> aggregateOf(Call call) {
+    return call.has("store") ? call.store() : Materialized.with(null, call.serdeOrNull("value"));
+  }
+
+  private static KGroupedTable<Object, Object> grouped(Call call) {
+    return call.input(0);
   }
 }
