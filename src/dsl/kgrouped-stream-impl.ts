@@ -1,13 +1,13 @@
 import type { NodeSupplier } from '../processor/processor.ts'
 import { serdes } from '../serde/serdes.ts'
 import { ProcessorGraphNode } from './graph/processor-graph-node.ts'
-import { RepartitionNode } from './graph/repartition-node.ts'
+import { GroupedStreamAggregateBuilder } from './grouped-stream-aggregate-builder.ts'
 import type { Emitted, KGroupedStream } from './kgrouped-stream.ts'
 import type { StreamState } from './kstream-impl.ts'
 import type { KTable } from './ktable.ts'
 import { KTableImpl } from './ktable-impl.ts'
 import { Materialized, type TableStoreRef } from './materialized.ts'
-import { assertFunction, assertName, type Named } from './naming.ts'
+import { assertFunction, type Named } from './naming.ts'
 import { kstreamAggregate } from './operators/kstream-aggregate.ts'
 import { kstreamReduce } from './operators/kstream-reduce.ts'
 import type { StoredTable } from './operators/table-forwarder.ts'
@@ -17,20 +17,13 @@ import type { AnySerde, SerdeOf } from './topic.ts'
 const zero = (): number => 0
 const increment = (count: number): number => count + 1
 
-/** Java's KGroupedStreamImpl and GroupedStreamAggregateBuilder. */
+/** Java's KGroupedStreamImpl. */
 export class KGroupedStreamImpl<K, V> implements KGroupedStream<K, V> {
-  readonly #state: StreamState
-  readonly #step: string
-  readonly #repartitionName: string | undefined
-  /** Made once when the user named it: all aggregations of this group then share the topic. */
-  #namedRepartition: RepartitionNode | undefined
+  readonly builder: GroupedStreamAggregateBuilder
 
   /** `step` is for messages. */
   constructor(state: StreamState, step: string, repartitionName: string | undefined) {
-    if (repartitionName !== undefined) assertName(repartitionName, 'a grouping')
-    this.#state = state
-    this.#step = step
-    this.#repartitionName = repartitionName
+    this.builder = new GroupedStreamAggregateBuilder(state, step, repartitionName)
   }
 
   count(options?: Named & { store?: TableStoreRef<K, number> }): KTable<K, number, number> {
@@ -44,7 +37,7 @@ export class KGroupedStreamImpl<K, V> implements KGroupedStream<K, V> {
     options?: Named & { store?: TableStoreRef<K, NonNullable<V>> },
   ): KTable<K, NonNullable<V>, Emitted<NonNullable<V>, R>> {
     assertFunction(reducer, 'the reducer of reduce')
-    return this.#aggregate('KSTREAM-REDUCE-', options, this.#state.value, (table) =>
+    return this.#aggregate('KSTREAM-REDUCE-', options, this.builder.state.value, (table) =>
       kstreamReduce(table, reducer),
     )
   }
@@ -68,12 +61,13 @@ export class KGroupedStreamImpl<K, V> implements KGroupedStream<K, V> {
     value: AnySerde | undefined,
     supplier: (table: StoredTable) => NodeSupplier,
   ): KTable<K, A, E> {
-    const { graph, node: parent, key, sources, repartitionRequired } = this.#state
+    const { step, state } = this.builder
+    const { graph, key } = state
     // The store takes its number before the step, and both before the repartition step.
     const store = Materialized.of(options?.store, {
       names: graph.names,
       prefix,
-      step: this.#step,
+      step,
       inherited: { key, value },
     })
     const name = graph.names.step(prefix, options?.name)
@@ -81,36 +75,14 @@ export class KGroupedStreamImpl<K, V> implements KGroupedStream<K, V> {
     const table = new TableState({ store: storeName, versioned: store.isVersioned })
     const operator = (): NodeSupplier => supplier({ storeName, sendOldValues: table.sendOldValues })
     const node = new ProcessorGraphNode(name, operator, () => store)
-    const state = {
+    return new KTableImpl({
       graph,
       node,
       key: store.key,
       value: store.value,
+      sources: this.builder.place(node, store),
       table,
       queryableStoreName: store.queryableName,
-    }
-    if (!repartitionRequired) {
-      graph.add(node, [parent])
-      return new KTableImpl({ ...state, sources })
-    }
-    const repartition = this.#repartition(store)
-    graph.add(repartition, [parent])
-    graph.add(node, [repartition])
-    return new KTableImpl({ ...state, sources: new Set([repartition.name]) })
-  }
-
-  #repartition(store: Materialized): RepartitionNode {
-    const { graph, key, value } = this.#state
-    // The names take their numbers also when the node is there already.
-    const names = graph.names.repartition(this.#repartitionName ?? store.storeName)
-    if (this.#namedRepartition !== undefined) return this.#namedRepartition
-    const repartition = new RepartitionNode(names, {
-      // A key serde in the store's descriptor is for the same keys.
-      key: key ?? store.key,
-      value,
-      step: this.#step,
     })
-    if (this.#repartitionName !== undefined) this.#namedRepartition = repartition
-    return repartition
   }
 }

@@ -1,18 +1,24 @@
 import type { NodeSupplier } from '../../processor/processor.ts'
 import type { InternalTopologyBuilder } from '../../topology/internal-topology-builder.ts'
-import type { Materialized } from '../materialized.ts'
+import type { StoreNode } from '../../topology/node.ts'
 import { GraphNode } from './graph-node.ts'
+
+/** The store of a step as far as it is known while the program is written. */
+export interface StoreOfStep {
+  /** Asked when the topology is built; the same object each time. */
+  storeNode(): StoreNode
+}
 
 /** Runs an operator, with a store or without. Java's ProcessorGraphNode. */
 export class ProcessorGraphNode extends GraphNode {
   readonly #supplier: () => NodeSupplier
-  readonly #store: () => Materialized | undefined
+  readonly #store: () => StoreOfStep | undefined
 
   /** Both are asked when the topology is built: then it is known what steps below need. */
   constructor(
     name: string,
     supplier: () => NodeSupplier,
-    store: () => Materialized | undefined = () => undefined,
+    store: () => StoreOfStep | undefined = () => undefined,
   ) {
     super(name)
     this.#supplier = supplier
