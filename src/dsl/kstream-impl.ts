@@ -1,15 +1,21 @@
 import { StreamsError } from '../errors.ts'
 import type { NodeSupplier } from '../processor/processor.ts'
-import type { StreamPartitioner } from '../topology/node.ts'
-import type { GlobalKTable } from './global-ktable.ts'
+import type { TopicNameExtractor } from '../topology/node.ts'
 import type { GraphNode } from './graph/graph-node.ts'
 import { ProcessorGraphNode } from './graph/processor-graph-node.ts'
 import { RepartitionNode } from './graph/repartition-node.ts'
-import { StreamSinkNode } from './graph/stream-sink-node.ts'
 import type { KGroupedStream } from './kgrouped-stream.ts'
 import { KGroupedStreamImpl } from './kgrouped-stream-impl.ts'
 import type { KStream } from './kstream.ts'
-import { joinGlobalTable, type GlobalJoinOptions } from './kstream-global-ktable-join.ts'
+import { joinWith } from './kstream-join.ts'
+import { repartitionStream, type RepartitionOptions } from './kstream-repartition.ts'
+import {
+  splitStream,
+  type Branches,
+  type BranchPredicates,
+  type SplitOptions,
+} from './kstream-split.ts'
+import { writeStream, type ToNamedTopicOptions } from './kstream-to.ts'
 import type { KTable } from './ktable.ts'
 import { KTableImpl } from './ktable-impl.ts'
 import { Materialized, type TableStoreRef } from './materialized.ts'
@@ -20,10 +26,17 @@ import { kstreamFlatMapValues } from './operators/kstream-flat-map-values.ts'
 import { kstreamMap } from './operators/kstream-map.ts'
 import { kstreamMapValues } from './operators/kstream-map-values.ts'
 import { kstreamForEach, kstreamPeek } from './operators/kstream-peek.ts'
+import {
+  keyAndValue,
+  kstreamPrint,
+  toStandardOutput,
+  type PrintOptions,
+} from './operators/kstream-print.ts'
 import { kstreamSelectKey } from './operators/kstream-select-key.ts'
 import { ktableSource } from './operators/ktable-source.ts'
 import { passThrough } from './operators/pass-through.ts'
 import { TableState } from './operators/table-state.ts'
+import type { JoinFunction } from './operators/user-function.ts'
 import type { StreamGraph } from './stream-graph.ts'
 import type { AnySerde, SerdeOf, SinkTopic } from './topic.ts'
 
@@ -43,6 +56,8 @@ export interface StreamState {
 /** Java's KStreamImpl. */
 export class KStreamImpl<K, V> implements KStream<K, V> {
   readonly state: StreamState
+  /** Made once when joins give its topic no name of their own: they share it. */
+  joinRepartition: RepartitionNode | undefined
 
   constructor(state: StreamState) {
     this.state = state
@@ -120,6 +135,20 @@ export class KStreamImpl<K, V> implements KStream<K, V> {
     this.#next('KSTREAM-FOREACH-', () => kstreamForEach(action), options)
   }
 
+  print(options: PrintOptions<K, V> = {}): void {
+    const { label = this.state.node.name, format = keyAndValue, to = toStandardOutput } = options
+    assertFunction(format, 'the format of print')
+    assertFunction(to, 'the sink of print')
+    this.#next('KSTREAM-PRINTER-', () => kstreamPrint(to, { label, format }), options)
+  }
+
+  split<P extends BranchPredicates<K, V>>(
+    predicates: P,
+    options?: SplitOptions,
+  ): Branches<K, V, P> {
+    return splitStream(this.state, predicates, options) as Branches<K, V, P>
+  }
+
   merge(other: KStream<K, V>, options?: Named): KStream<K, V> {
     const { graph, node, key, value, sources, repartitionRequired } = this.state
     if (!(other instanceof KStreamImpl) || other.state.graph !== graph) {
@@ -128,6 +157,7 @@ export class KStreamImpl<K, V> implements KStream<K, V> {
     }
     const name = graph.names.step('KSTREAM-MERGE-', options?.name)
     const merged = new ProcessorGraphNode(name, passThrough)
+    merged.isMerge = true
     graph.add(merged, [node, other.state.node])
     return new KStreamImpl({
       graph,
@@ -139,27 +169,12 @@ export class KStreamImpl<K, V> implements KStream<K, V> {
     })
   }
 
-  join<GK, GV, R>(
-    table: GlobalKTable<GK, GV>,
-    joiner: (value: NonNullable<V>, row: GV, key: K, lookupKey: GK) => R,
-    options: GlobalJoinOptions<V, K, NoInfer<GK>>,
-  ): KStream<K, R> {
-    return new KStreamImpl(
-      joinGlobalTable(this.state, table, joiner, { ...options, kind: 'inner' }),
-    )
+  join<K2 extends K, R>(other: unknown, joiner: JoinFunction, options?: object): KStream<K2, R> {
+    return joinWith(this, other, { kind: 'inner', joiner, options })
   }
 
-  leftJoin<GK, GV, R>(
-    table: GlobalKTable<GK, GV>,
-    joiner: (
-      value: NonNullable<V>,
-      row: GV | undefined,
-      key: K,
-      lookupKey: GK | null | undefined,
-    ) => R,
-    options: GlobalJoinOptions<V, K, NoInfer<GK>>,
-  ): KStream<K, R> {
-    return new KStreamImpl(joinGlobalTable(this.state, table, joiner, { ...options, kind: 'left' }))
+  leftJoin<R>(other: unknown, joiner: JoinFunction, options?: object): KStream<K, R> {
+    return joinWith(this, other, { kind: 'left', joiner, options })
   }
 
   groupByKey(
@@ -223,23 +238,12 @@ export class KStreamImpl<K, V> implements KStream<K, V> {
     return new KTableImpl({ ...state, sources: new Set([repartition.name]) })
   }
 
-  to(
-    topic: SinkTopic<K, V>,
-    options?: Named & {
-      partitioner?: (topic: string, key: K, value: V, partitionCount: number) => number
-    },
-  ): void {
-    const { graph, node } = this.state
-    const name = graph.names.step('KSTREAM-SINK-', options?.name)
-    const partitioner = options?.partitioner as StreamPartitioner | undefined
-    if (partitioner !== undefined) assertFunction(partitioner, 'the partitioner of to')
-    const sink = {
-      topic: topic.name,
-      key: topic.key as AnySerde,
-      value: topic.value as AnySerde,
-      partitioner,
-    }
-    graph.add(new StreamSinkNode(name, sink), [node])
+  repartition(options?: RepartitionOptions<K, V>): KStream<K, V> {
+    return repartitionStream(this.state, options)
+  }
+
+  to(topic: SinkTopic<K, V> | TopicNameExtractor<K, V>, options?: ToNamedTopicOptions<K, V>): void {
+    writeStream(this.state, topic, options)
   }
 
   #selectKey<K2>(
@@ -261,6 +265,8 @@ export class KStreamImpl<K, V> implements KStream<K, V> {
   ): KStreamImpl<K2, V2> {
     const { graph, node: parent } = this.state
     const node = new ProcessorGraphNode(graph.names.step(prefix, options?.name), supplier)
+    if (changes.repartitionRequired === true) node.changes = 'key'
+    else if ('value' in changes) node.changes = 'value'
     graph.add(node, [parent])
     return new KStreamImpl({ ...this.state, ...changes, node })
   }

@@ -4,6 +4,12 @@ import type { Named } from './naming.ts'
 import type { KGroupedStream } from './kgrouped-stream.ts'
 import type { KTable } from './ktable.ts'
 import type { TableStoreRef } from './materialized.ts'
+import type { TopicNameExtractor } from '../topology/node.ts'
+import type { TableJoinOptions } from './kstream-ktable-join.ts'
+import type { RepartitionOptions } from './kstream-repartition.ts'
+import type { Branches, BranchPredicates, SplitOptions } from './kstream-split.ts'
+import type { ToNamedTopicOptions, ToOptions } from './kstream-to.ts'
+import type { PrintOptions } from './operators/kstream-print.ts'
 import type { SerdeOf, SinkTopic } from './topic.ts'
 
 /**
@@ -75,6 +81,30 @@ export interface KStream<K, V> {
   forEach(action: (value: V, key: K) => void, options?: Named): void
 
   /**
+   * Writes a line `[label]: key, value` for each record; the stream ends here. For a look at a program
+   * while it is written.
+   *
+   * @example
+   * orders.print({ label: 'orders', format: (order, key) => `${key} ${order.total}` })
+   */
+  print(options?: PrintOptions<K, V>): void
+
+  /**
+   * Gives each record to the first of several streams whose predicate holds; what no predicate takes
+   * is in `rest`, if the program asks for it, and else goes nowhere. A predicate that narrows the type
+   * of the value gives a stream of that type. Steps are named after the branches; in an array they are
+   * counted from 1.
+   *
+   * @example
+   * const { large, rest } = orders.split({ large: (order) => order.total > 100 })
+   * const [even, odd] = numbers.split([(n) => n % 2 === 0, (n) => n % 2 !== 0])
+   */
+  split<const P extends BranchPredicates<K, V>>(
+    predicates: P,
+    options?: SplitOptions,
+  ): Branches<K, V, P>
+
+  /**
    * The records of this stream and of another one, in no particular order. Serdes go on only when
    * both streams have the same.
    */
@@ -108,6 +138,44 @@ export interface KStream<K, V> {
   toTable(
     options?: Named & { store?: TableStoreRef<NonNullable<K>, NonNullable<V>> },
   ): KTable<NonNullable<K>, NonNullable<V>, V>
+
+  /**
+   * Writes the records to a topic of the engine and reads them back: equal keys are then in one
+   * partition, and as many instances can go on as the topic has partitions. Steps that need equal
+   * keys in one place do this by themselves where the key may have changed. Records without a key are
+   * dropped, unless a left or outer join follows.
+   *
+   * @example
+   * readings.selectKey((reading) => reading.room).repartition({ partitions: 12, key: serdes.string })
+   */
+  repartition(options?: RepartitionOptions<K, V>): KStream<K, V>
+
+  /**
+   * Joins each record with the row that a table has for its key, and gives what the joiner makes of
+   * them, with the record's time. A later change of the table gives nothing. Records without a key or
+   * a value are dropped and counted; those without a row give nothing. Stream and table must have
+   * equally many partitions; a stream whose key may have changed is repartitioned.
+   *
+   * A table in a versioned store is asked for the row that was valid at the record's time.
+   *
+   * @example
+   * orders.join(customers, (order, customer) => ({ ...order, name: customer.name }))
+   */
+  join<V2, R>(
+    table: KTable<NonNullable<K>, V2, unknown>,
+    joiner: (value: NonNullable<V>, row: V2, key: NonNullable<K>) => R,
+    options?: TableJoinOptions<K, V>,
+  ): KStream<NonNullable<K>, R>
+
+  /**
+   * As the join with a table, but records without a row, or without a key, are joined with undefined.
+   * Only those without a value are dropped.
+   */
+  leftJoin<V2, R>(
+    table: KTable<NonNullable<K>, V2, unknown>,
+    joiner: (value: NonNullable<V>, row: V2 | undefined, key: K) => R,
+    options?: TableJoinOptions<K, V>,
+  ): KStream<K, R>
 
   /**
    * Joins each record with the row of a global table whose key `lookup` names: any key that can be
@@ -144,10 +212,14 @@ export interface KStream<K, V> {
    * Writes the records to a topic, with the topic's serdes. The partition is Kafka's default for the
    * key's bytes unless a `partitioner` chooses it.
    */
-  to(
-    topic: SinkTopic<K, V>,
-    options?: Named & {
-      partitioner?: (topic: string, key: K, value: V, partitionCount: number) => number
-    },
-  ): void
+  to(topic: SinkTopic<K, V>, options?: ToOptions<K, V>): void
+
+  /**
+   * Writes each record to the topic that a function names for it. The topics must exist: a record for
+   * one that does not stops the instance with `SINK_TOPIC_MISSING`.
+   *
+   * @example
+   * orders.to((order) => `orders-${order.country}`)
+   */
+  to(topic: TopicNameExtractor<K, V>, options?: ToNamedTopicOptions<K, V>): void
 }

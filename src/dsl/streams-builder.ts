@@ -1,4 +1,3 @@
-import { StreamsError } from '../errors.ts'
 import type { Topology } from '../topology/topology.ts'
 import { StreamSourceNode } from './graph/stream-source-node.ts'
 import { TableSourceNode } from './graph/table-source-node.ts'
@@ -14,7 +13,7 @@ import { optimizationsOf, type Optimization, type Optimizations } from './optimi
 import { ktableSource } from './operators/ktable-source.ts'
 import { TableState } from './operators/table-state.ts'
 import { StreamGraph } from './stream-graph.ts'
-import type { Topic } from './topic.ts'
+import { assertTopic, type Topic } from './topic.ts'
 
 /**
  * Where a program begins: it names the topics that are read, and gives the finished topology. Writing
@@ -129,10 +128,4 @@ export class StreamsBuilder {
   build(): Topology {
     return this.#graph.build(this.#optimizations)
   }
-}
-
-function assertTopic(topic: unknown, operator: string): void {
-  if (typeof topic === 'object' && topic !== null && 'name' in topic && 'value' in topic) return
-  const detail = `${operator}() needs a topic made by topic(name, { key, value })`
-  throw new StreamsError('TOPOLOGY_INVALID', { detail })
 }

@@ -1,4 +1,5 @@
 import { assertOptions } from '../base/assert-options.ts'
+import { StreamsError } from '../errors.ts'
 import { assertSerde } from '../serde/assert-serde.ts'
 import type { Serde } from '../serde/serde.ts'
 import { serdes } from '../serde/serdes.ts'
@@ -88,4 +89,11 @@ export function topic<K, V>(
   const key = options.key ?? (serdes.bytes as Serde<unknown> as Serde<K>)
   assertSerde(key, { part: 'key', of })
   return Object.freeze({ ...options, name, key })
+}
+
+/** Refuses what was not made by {@link topic}. */
+export function assertTopic(topic: unknown, operator: string): void {
+  if (typeof topic === 'object' && topic !== null && 'name' in topic && 'value' in topic) return
+  const detail = `${operator}() needs a topic made by topic(name, { key, value })`
+  throw new StreamsError('TOPOLOGY_INVALID', { detail })
 }

@@ -8,11 +8,11 @@ import { StreamSourceNode } from './stream-source-node.ts'
  */
 export function mergeSources(plan: BuildPlan): void {
   const sourceOfTopic = new Map<string, StreamSourceNode>()
-  for (const node of [...plan.childrenOf(plan.root)]) {
+  for (const node of plan.childrenOf(plan.root)) {
     if (!(node instanceof StreamSourceNode)) continue
     const main = mainSource(node, sourceOfTopic)
     if (main === undefined) continue
-    for (const child of [...plan.childrenOf(node)]) {
+    for (const child of plan.childrenOf(node)) {
       plan.disconnect(node, child)
       plan.connect(main, child)
     }
