@@ -42,6 +42,8 @@ export interface Step {
   /** Of a `processor`: the stores that it uses; of a `store`: the processors that use it. */
   readonly stores?: readonly string[]
   readonly processors?: readonly string[]
+  /** Of a `globalStore`: the name of the step that reads its topic. */
+  readonly source?: string
   /** Of a `store`: it keeps a timestamp with each value. */
   readonly timestamped?: boolean
   readonly caching?: boolean

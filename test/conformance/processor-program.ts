@@ -40,6 +40,22 @@ function add(builder: InternalTopologyBuilder, step: Step): void {
       )
       break
     }
+    case 'globalStore': {
+      const { name: store = '', source = '' } = step
+      const descriptor = keyValueStore(store, { ...serdes, caching, persistent })
+      builder.addGlobalStore(
+        { descriptor, timestamped: step.timestamped ?? false },
+        {
+          topic: topics[0] ?? '',
+          ...serdes,
+          source,
+          processor: step.processors?.[0] ?? '',
+          supplier: supplier({ ...step, stores: [store] }),
+          reprocessOnRestore: true,
+        },
+      )
+      break
+    }
     case 'sink':
       builder.addSink(name, { topic: topics[0] ?? '', ...serdes }, listOf(from))
       break
@@ -57,6 +73,8 @@ function supplier({ with: spec, stores = [] }: Step): NodeSupplier {
       return (context) => put(context, stores)
     case 'remember':
       return (context) => remember(context, stores)
+    case 'look-up':
+      return (context) => lookUp(context, argument)
     case 'index-words':
       return (context) => indexWords(context, stores)
     case 'punctuate':
@@ -91,6 +109,22 @@ function remember(context: NodeContext, names: readonly string[]): NodeProcessor
         else store.put(key, value)
         context.forward(key, `${name} had ${text(before)}`)
       }
+    },
+  }
+}
+
+/**
+ * Forwards what a store has for the value of each record, without being connected to it; on the value
+ * `write` it tries to write there.
+ */
+function lookUp(context: NodeContext, name: string): NodeProcessor {
+  return {
+    process(key, value) {
+      const store = context.store(name) as KeyValueStore<unknown, unknown>
+      if (value === 'write') store.put(value, value)
+      const found = value === null ? undefined : store.get(value)
+      const row = found as { value?: unknown } | undefined
+      context.forward(key, `${name} has ${text(isPlain(store) ? found : row?.value)}`)
     },
   }
 }

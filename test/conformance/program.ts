@@ -1,12 +1,13 @@
 import { StreamsBuilder } from '../../src/dsl/streams-builder.ts'
 import type { Topology } from '../../src/topology/topology.ts'
 import { InvalidCase, listOf, type Step } from './case.ts'
+import { globalOps } from './ops/global.ts'
 import { OpCall, type OpFamily, type PeekListener } from './ops/op.ts'
 import { streamOps } from './ops/streams.ts'
 import { tableOps } from './ops/tables.ts'
 
 /** Each family of operators brings its ops; a new one is a line here. */
-const families: readonly OpFamily[] = [streamOps, tableOps]
+const families: readonly OpFamily[] = [streamOps, tableOps, globalOps]
 
 const ops = new Map(families.flatMap((family) => Object.entries(family.ops)))
 const kinds = families.flatMap((family) => family.kinds ?? [])

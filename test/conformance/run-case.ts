@@ -25,6 +25,15 @@ type AnyKeyValueStore = KeyValueStoreDescriptor<unknown, unknown>
 
 const bytes = { key: nullable(serdes.bytes), value: nullable(serdes.bytes) }
 
+/** Ops that read topics. */
+const sourceOps: ReadonlySet<string> = new Set([
+  'stream',
+  'table',
+  'source',
+  'globalTable',
+  'globalStore',
+])
+
 /** What Millpond makes of a case. */
 export function runCase(given: ConformanceCase): CaseResult {
   const { config = {}, topology: steps, script } = given
@@ -95,7 +104,7 @@ function perform(driver: TopologyTestDriver, entry: ScriptEntry, steps: readonly
 function sourceOf(name: string, steps: readonly Step[]): Step {
   const source = steps.find(
     ({ op, topic: topics }) =>
-      (op === 'stream' || op === 'table' || op === 'source') && listOf(topics).includes(name),
+      sourceOps.has(op) && listOf(topics).includes(name),
   )
   if (source === undefined) throw new InvalidCase(`no step reads the topic ${name}`)
   return source
@@ -126,7 +135,10 @@ function rowsOfStores(
   driver: TopologyTestDriver,
   topology: Topology,
 ): Record<string, ProducedRow[]> {
-  const stores = topology.subtopologies.flatMap((subtopology) => subtopology.stores)
+  const stores = [
+    ...topology.subtopologies.flatMap((subtopology) => subtopology.stores),
+    ...topology.globalStores.map(({ store }) => store),
+  ]
   return Object.fromEntries(
     stores.map(({ descriptor, timestamped }) => {
       if (descriptor.kind !== 'key-value') throw new InvalidCase('stores of that kind are not read')

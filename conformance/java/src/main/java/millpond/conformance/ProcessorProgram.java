@@ -37,6 +37,13 @@ final class ProcessorProgram {
             Call.topicsOf(step).toArray(new String[0]));
         case "processor" -> topology.addProcessor(name, () -> processor(step), names(step, "from"));
         case "store" -> topology.addStateStore(store(step), names(step, "processors"));
+        case "globalStore" -> topology.addGlobalStore(store(step),
+            step.path("source").asText(),
+            Formats.serde(step, "key").deserializer(),
+            Formats.serde(step, "value").deserializer(),
+            Call.topicsOf(step).get(0),
+            names(step, "processors")[0],
+            () -> globalProcessor(step));
         case "sink" -> topology.addSink(name,
             Call.topicsOf(step).get(0),
             Formats.serde(step, "key").serializer(),
@@ -81,7 +88,19 @@ final class ProcessorProgram {
     return step.path("persistent").asBoolean(true);
   }
 
+  /** Its store is the one that it is for; it forwards nothing. */
+  @SuppressWarnings("unchecked")
+  private static Processor<Object, Object, Void, Void> globalProcessor(JsonNode step) {
+    var processor = (Processor<?, ?, ?, ?>) processor(step, new String[] {Call.nameOf(step)});
+    return (Processor<Object, Object, Void, Void>) processor;
+  }
+
   private static Processor<Object, Object, Object, Object> processor(JsonNode step) {
+    return processor(step, names(step, "stores"));
+  }
+
+  private static Processor<Object, Object, Object, Object> processor(
+      JsonNode step, String[] stores) {
     String spec = step.path("with").asText();
     return switch (Library.name(spec)) {
       case "pass" -> new Base() {
@@ -89,9 +108,10 @@ final class ProcessorProgram {
           context.forward(record);
         }
       };
-      case "put" -> new Put(names(step, "stores"));
-      case "remember" -> new Remember(names(step, "stores"));
-      case "index-words" -> new IndexWords(names(step, "stores"));
+      case "put" -> new Put(stores);
+      case "look-up" -> new LookUp(Library.argument(spec));
+      case "remember" -> new Remember(stores);
+      case "index-words" -> new IndexWords(stores);
       case "punctuate" -> new Punctuate(Library.argument(spec).split(","));
       default -> throw new InvalidCase("there is no processor " + spec);
     };
@@ -140,6 +160,26 @@ final class ProcessorProgram {
         store.put(record.key(), record.value());
         context.forward(record.withValue(name + " had " + Library.text(before)));
       }
+    }
+  }
+
+  /**
+   * Forwards what a store has for the value of each record, without being connected to it; on the value
+   * `write` it tries to write there.
+   */
+  private static final class LookUp extends Base {
+    private final String name;
+
+    LookUp(String name) {
+      this.name = name;
+    }
+
+    @Override public void process(Record<Object, Object> record) {
+      KeyValueStore<Object, Object> store = context.getStateStore(name);
+      if ("write".equals(record.value())) store.put(record.value(), record.value());
+      Object found = record.value() == null ? null : store.get(record.value());
+      if (found instanceof ValueAndTimestamp<?> row) found = row.value();
+      context.forward(record.withValue(name + " has " + Library.text(found)));
     }
   }
 

@@ -31,6 +31,7 @@ final class Program {
     // Each family of operators brings its ops; a new one is a line here.
     StreamOps.addTo(OPS);
     TableOps.addTo(OPS);
+    GlobalOps.addTo(OPS);
 
     KINDS.put(KStream.class, "stream");
     KINDS.put(KTable.class, "table");

@@ -13,6 +13,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
 import java.util.TreeMap;
 import org.apache.kafka.clients.producer.MockProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -38,6 +39,10 @@ import org.apache.kafka.streams.test.TestRecord;
 /** One case through TopologyTestDriver. */
 final class Run {
   private static final long CHANGELOG_ADDITIONAL_RETENTION_MS = Duration.ofDays(1).toMillis();
+
+  /** Ops that read topics. */
+  private static final Set<String> SOURCE_OPS =
+      Set.of("stream", "table", "source", "globalTable", "globalStore");
 
   private final JsonNode topology;
   private final JsonNode script;
@@ -153,7 +158,7 @@ final class Run {
   private JsonNode sourceOf(String topic) {
     for (JsonNode step : topology) {
       String op = step.path("op").asText();
-      boolean reads = op.equals("stream") || op.equals("table") || op.equals("source");
+      boolean reads = SOURCE_OPS.contains(op);
       if (reads && Call.topicsOf(step).contains(topic)) return step;
     }
     throw new InvalidCase("no step reads the topic " + topic);
