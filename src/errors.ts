@@ -170,6 +170,18 @@ const errorTable = {
       ? `The step ${text(c['node'])} failed outside of a record${detail(c)}.`
       : `The step ${text(c['node'])} failed on the record at ${text(c['topic'])}-${text(c['partition'])} offset ${text(c['offset'])}${detail(c)}.`,
   ),
+  PROCESSOR_ASYNC: row(
+    500,
+    'final',
+    (c) =>
+      `The processor of the step ${text(c['node'])} returned a promise. A record must be done when its processor returns.`,
+  ),
+  STORE_NOT_CONNECTED: row(
+    500,
+    'final',
+    (c) =>
+      `The step ${text(c['node'])} is not connected to the store ${text(c['store'])}. Name it in the options of the step: { stores: { … } }, or connect them.`,
+  ),
   TASK_MIGRATED: row(
     503,
     'retriable',
@@ -312,6 +324,11 @@ const errorTable = {
       `As many requests of this connection wait for an answer as may (${text(c['limit'])}); open another one.`,
   ),
   REQUEST_MALFORMED: row(400, 'final', (c) => `The HTTP request is malformed${detail(c)}.`),
+  REQUEST_INCOMPLETE: row(
+    408,
+    'retriable',
+    () => 'The HTTP request is not complete: it did not arrive in time.',
+  ),
   EVENT_LOOP_STUCK: row(
     503,
     'retriable',

@@ -16,6 +16,7 @@ export type NodeSupplier = (context: NodeContext) => NodeProcessor
 
 /** What a node sees of its task. Valid during `process`, a punctuation or a cache flush. */
 export interface NodeContext {
+  readonly applicationId: string
   /** Name of the node itself. */
   readonly node: string
   readonly taskId: TaskId
@@ -45,7 +46,7 @@ export interface NodeContext {
   forwardFrom(key: unknown, value: unknown, origin: Readonly<RecordContext>): void
   /**
    * A store that this node is connected to: the typed interface of its kind (for the DSL's tables
-   * a TimestampedKeyValueStore). Asserts that the node is connected.
+   * a TimestampedKeyValueStore). Throws `STORE_NOT_CONNECTED`.
    */
   store(name: string): unknown
   /**
@@ -61,11 +62,15 @@ export interface NodeContext {
     listener: (key: unknown, newValue: unknown, oldValue: unknown, timestamp: number) => void,
     options: { sendOldValues: boolean },
   ): boolean
-  /** Calls back at intervals of stream time or wall-clock time. */
+  /**
+   * Calls back at intervals of stream time or wall-clock time; with a `start` (milliseconds since the
+   * epoch) only at that time and whole intervals after it.
+   */
   schedule(
     intervalMs: number,
     type: PunctuationType,
     punctuator: (timestamp: number) => void,
+    options?: { readonly start?: number },
   ): Disposable
   /** Asks for a commit at the end of this turn. */
   commit(): void

@@ -31,6 +31,7 @@ import { TaskNode } from './task-node.ts'
 export const globalTaskId: TaskId = '-1_-1'
 
 export interface GlobalTaskOptions {
+  readonly applicationId: string
   readonly globalStores: readonly GlobalSubtopology[]
   readonly clock: Clock
   readonly metrics: StreamsMetrics
@@ -132,8 +133,9 @@ export class GlobalTask implements ContextTask {
 
   #makeProcessor({ topology, node }: KeptStore) {
     const { stores, supplier } = topology.processor
+    const { applicationId } = this.#options
     try {
-      return supplier(new ProcessorContext({ node, task: this, stores }))
+      return supplier(new ProcessorContext({ applicationId, node, task: this, stores }))
     } catch (error) {
       throw node.failure(error)
     }

@@ -4,6 +4,7 @@
  * objects. Timestamp and headers travel in the one record context of the task.
  */
 import { assert } from '../base/assert.ts'
+import { StreamsError } from '../errors.ts'
 import type { NodeContext, PunctuationType } from '../processor/processor.ts'
 import type { RecordMetadata, TaskId } from '../processor/record-metadata.ts'
 import type { FlushListener, RecordContext, RecordHeaders } from '../store/state-store.ts'
@@ -35,6 +36,7 @@ export interface ContextTask {
     intervalMs: number,
     type: PunctuationType,
     punctuator: (timestamp: number) => void,
+    options?: { readonly start?: number },
   ): Disposable
   requestCommit(): void
   dropped(reason: string): void
@@ -42,6 +44,7 @@ export interface ContextTask {
 
 /** The context of one node in one task. */
 export class ProcessorContext implements NodeContext {
+  readonly applicationId: string
   readonly node: string
   readonly taskId: TaskId
   readonly #taskNode: TaskNode
@@ -51,8 +54,14 @@ export class ProcessorContext implements NodeContext {
   readonly #stores: ReadonlySet<string>
   readonly #storesWithListener = new Set<string>()
 
-  constructor(options: { node: TaskNode; task: ContextTask; stores: readonly string[] }) {
-    const { node, task, stores } = options
+  constructor(options: {
+    applicationId: string
+    node: TaskNode
+    task: ContextTask
+    stores: readonly string[]
+  }) {
+    const { applicationId, node, task, stores } = options
+    this.applicationId = applicationId
     this.node = node.name
     this.taskId = task.id
     this.#taskNode = node
@@ -154,7 +163,9 @@ export class ProcessorContext implements NodeContext {
   }
 
   #connected(name: string): ConnectedStore {
-    assert(this.#stores.has(name), `the node ${this.node} is connected to the store ${name}`)
+    if (!this.#stores.has(name)) {
+      throw new StreamsError('STORE_NOT_CONNECTED', { store: name, node: this.node })
+    }
     return this.#task.connectedStore(name)
   }
 
@@ -179,8 +190,9 @@ export class ProcessorContext implements NodeContext {
     intervalMs: number,
     type: PunctuationType,
     punctuator: (timestamp: number) => void,
+    options?: { readonly start?: number },
   ): Disposable {
-    return this.#task.schedule(this.#taskNode, intervalMs, type, punctuator)
+    return this.#task.schedule(this.#taskNode, intervalMs, type, punctuator, options)
   }
 
   commit(): void {
@@ -205,6 +217,6 @@ export class ProcessorContext implements NodeContext {
 }
 
 function checkedTimestamp(timestamp: number): number {
-  if (!(timestamp >= 0)) throw new Error(`a record cannot have the timestamp ${timestamp}`)
-  return timestamp
+  if (Number.isSafeInteger(timestamp) && timestamp >= 0) return timestamp
+  throw new Error(`a record cannot have the timestamp ${String(timestamp)}`)
 }

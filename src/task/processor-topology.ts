@@ -39,7 +39,7 @@ export class ProcessorTopology {
     for (const description of this.#subtopology.nodes) {
       const node = this.node(description.name)
       const stores = description.kind === 'processor' ? description.stores : []
-      const context = new ProcessorContext({ node, task, stores })
+      const context = new ProcessorContext({ applicationId, node, task, stores })
       switch (description.kind) {
         case 'source':
           node.initialize({ process: (key, value) => context.forward(key, value) })

@@ -62,6 +62,31 @@ export class PunctuationQueue {
     return punctuation
   }
 
+  /**
+   * Calls back at `startTime` and whole intervals after it (KIP-1146); those times that are over are
+   * passed over.
+   *
+   * @throws StreamsError as {@link schedule}, and for a start before the epoch.
+   */
+  scheduleFrom(
+    startTime: number,
+    options: {
+      now: number
+      intervalMs: number
+      node: string
+      call: (timestamp: number) => void
+    },
+  ): Punctuation {
+    const { now, intervalMs, node, call } = options
+    if (!Number.isSafeInteger(startTime) || startTime < 0) {
+      throw new StreamsError('TOPOLOGY_INVALID', {
+        detail: `${node} schedules punctuations from ${startTime} on, which is no time since 1970 in milliseconds`,
+      })
+    }
+    const first = startTime < now ? nextTime(startTime, intervalMs, now) : startTime
+    return this.schedule({ startTime: first, intervalMs, node, call })
+  }
+
   /** Runs what is due; each callback once, however many intervals have passed. True: something ran. */
   punctuate(now: number, run: (punctuation: Punctuation, timestamp: number) => void): boolean {
     let ran = false
@@ -81,10 +106,7 @@ export class PunctuationQueue {
 
   #reschedule(punctuation: Punctuation, now: number): void {
     if (punctuation.isCancelled) return
-    const { time, intervalMs } = punctuation
-    // Times stay multiples of the interval after the first; those that were missed are not made up for.
-    const intervals = now >= time + intervalMs ? Math.floor((now - time) / intervalMs) + 1 : 1
-    punctuation.time = time + intervals * intervalMs
+    punctuation.time = nextTime(punctuation.time, punctuation.intervalMs, now)
     this.#heap.push(punctuation)
   }
 
@@ -92,4 +114,10 @@ export class PunctuationQueue {
     this.#heap.clear()
     this.nextTime = Infinity
   }
+}
+
+/** Times stay multiples of the interval after the first; those that were missed are not made up for. */
+function nextTime(time: number, intervalMs: number, now: number): number {
+  const intervals = now >= time + intervalMs ? Math.floor((now - time) / intervalMs) + 1 : 1
+  return time + intervals * intervalMs
 }

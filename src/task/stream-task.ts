@@ -449,14 +449,15 @@ export class StreamTask implements Task, ContextTask {
     intervalMs: number,
     type: PunctuationType,
     punctuator: (timestamp: number) => void,
+    options: { readonly start?: number } = {},
   ): Disposable {
-    const options = { intervalMs, node: node.name, call: punctuator }
+    const isStreamTime = type === 'stream-time'
+    const queue = isStreamTime ? this.#streamTimePunctuations : this.#wallClockPunctuations
+    const now = isStreamTime ? this.streamTime : this.wallClockTime()
+    const call = { intervalMs, node: node.name, call: punctuator }
+    if (options.start !== undefined) return queue.scheduleFrom(options.start, { ...call, now })
     // Stream time begins with the first record, which is when the first call comes.
-    if (type === 'stream-time') {
-      return this.#streamTimePunctuations.schedule({ startTime: 0, ...options })
-    }
-    const startTime = this.wallClockTime() + intervalMs
-    return this.#wallClockPunctuations.schedule({ startTime, ...options })
+    return queue.schedule({ ...call, startTime: isStreamTime ? 0 : now + intervalMs })
   }
 
   requestCommit(): void {

@@ -23,7 +23,7 @@ import type { TaskEngines } from '../task/state-manager.ts'
 import { StreamTask } from '../task/stream-task.ts'
 import type { StoreNode } from '../topology/node.ts'
 import type { Subtopology, Topology } from '../topology/topology.ts'
-import { PlainStore } from './plain-store.ts'
+import { PlainView } from '../store/plain-view.ts'
 import { ProducedRecords, type ProducedRecord } from './produced-records.ts'
 import { TestInputTopic, type TestInputOptions } from './test-input-topic.ts'
 import { TestOutputTopic } from './test-output-topic.ts'
@@ -99,6 +99,7 @@ export class TopologyTestDriver implements Disposable {
     this.#globalStores = globalStores.map(({ store }) => store)
     this.#globalInputs = new Set(globalStores.flatMap(({ source }) => source.topics))
     this.#globalTask = new GlobalTask({
+      applicationId,
       globalStores,
       clock: this.#clock,
       metrics: this.metrics,
@@ -193,7 +194,7 @@ export class TopologyTestDriver implements Disposable {
   store<K, V>(descriptor: KeyValueStoreDescriptor<K, V>): KeyValueStore<K, V> {
     const { node, store } = this.#find(descriptor.name)
     return node.timestamped
-      ? new PlainStore(store as TimestampedKeyValueStore<K, V>, { now: () => this.#clock.now() })
+      ? new PlainView(store as TimestampedKeyValueStore<K, V>, { now: () => this.#clock.now() })
       : (store as KeyValueStore<K, V>)
   }
 

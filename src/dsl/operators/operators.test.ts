@@ -42,6 +42,7 @@ class HarnessStore {
 
 /** Runs one operator, with one child that records what arrives. */
 class Harness implements NodeContext {
+  readonly applicationId = 'app'
   readonly node = 'STEP'
   readonly taskId = '0_0'
   readonly headers: RecordHeaders = []

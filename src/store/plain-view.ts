@@ -4,10 +4,10 @@ import type {
   StoreIterator,
   TimestampedKeyValueStore,
   ValueAndTimestamp,
-} from '../store/key-value-store.ts'
+} from './key-value-store.ts'
 
-/** Shows a table's store as one of plain values; what is put has the time `now`. Java's KeyValueStoreFacade. */
-export class PlainStore<K, V> implements KeyValueStore<K, V> {
+/** Shows a store with timestamps as one of plain values; what is put has the time `now`. Java's KeyValueStoreFacade. */
+export class PlainView<K, V> implements KeyValueStore<K, V> {
   readonly #store: TimestampedKeyValueStore<K, V>
   readonly #now: () => number
 
