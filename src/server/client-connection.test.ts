@@ -268,6 +268,43 @@ test('a client that floods its connection is not read any more', async () => {
   expect(client.statuses.at(-1)).toBe(429)
 })
 
+test('bytes that are no HTTP are not told in place of the answer before them', async () => {
+  const { instance, peers } = await withSlowPeers()
+  const client = new Client(instance)
+  client.ask(`keys/${elsewhere}`)
+  await until(() => peers.hops.length === 1)
+  client.socket.write('nonsense\r\n\r\n')
+  await client.closed
+  expect(client.heard).toBe('')
+  await until(() => peers.hops[0]?.signal?.aborted)
+})
+
+test.each([
+  ['NONSENSE / HTTP/1.1\r\n\r\n', 'the bytes are not HTTP'],
+  ['CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n\r\n', 'CONNECT is for proxies'],
+  [`GET /${'x'.repeat(100_000)} HTTP/1.1\r\n\r\n`, 'more than 65536 bytes'],
+])('%j is refused with the reason', async (bytes, reason) => {
+  const { instance } = await withSlowPeers()
+  const client = new Client(instance)
+  client.socket.write(bytes)
+  await client.closed
+  expect(client.statuses).toEqual([400])
+  expect(client.heard).toContain(reason)
+})
+
+test('a request that does not come to its end is told so', async () => {
+  const { instance } = await withSlowPeers()
+  const client = new Client(instance)
+  client.socket.write('GET /livez HTTP/1.1\r\n')
+  const socket = await until(() => instance.sockets[0])
+  // Node looks for such connections every half minute.
+  const timeout = Object.assign(new Error('timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+  instance.app.server.emit('clientError', timeout, socket)
+  await client.closed
+  expect(client.statuses).toEqual([408])
+  expect(client.heard).toContain('it did not arrive in time')
+})
+
 test('what stands behind its question counts for each connection alone', async () => {
   const { instance, peers } = await withSlowPeers()
   const full = new Client(instance)

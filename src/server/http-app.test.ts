@@ -1,97 +1,20 @@
 import { METHODS } from 'node:http'
 import type { LightMyRequestResponse } from 'fastify'
 import { afterEach, expect, test } from 'vitest'
-import { QueryInstance } from '../../test/peers/query-instance.ts'
-import { ManualClock } from '../base/manual-clock.ts'
-import type { LocalTask } from '../kafka-streams.ts'
-import { StreamsMetrics } from '../metrics/streams-metrics.ts'
-import type { QueryPeers } from '../query/router.ts'
-import { QueryRouter } from '../query/router.ts'
-import type { StreamsState } from '../runtime/streams-state.ts'
+import { HttpInstance, type HttpBody } from '../../test/peers/http-instance.ts'
 import { serdes } from '../serde/serdes.ts'
 import { keyValueStore, type AnyStore } from '../store/descriptor.ts'
-import { EventLoopWatch } from './event-loop-watch.ts'
-import { Exposure, type Expose } from './exposure.ts'
-import { createHttpApp } from './http-app.ts'
-import type { HttpSubject } from './instance.ts'
-import type { TypedApp } from './typed-app.ts'
+import type { Expose } from './exposure.ts'
 
 const counts = keyValueStore('counts', { key: serdes.string, value: serdes.long })
 const words = ['kafka', 'a', 'to', 'be', 'f', 'c', 'b', 'g']
 
-/** An instance that is alone: whoever is asked over the wire is not there. */
-const noPeers: QueryPeers = {
-  get: () => Promise.reject(new Error('nobody is asked')),
-  page: () => Promise.reject(new Error('nobody is asked')),
-  count: () => Promise.reject(new Error('nobody is asked')),
-}
+const keysOf = ({ rows }: HttpBody): string => rows.map(({ key }) => key).join(' ')
 
-/** Members of bodies, of whatever route. */
-interface Body {
-  readonly key?: unknown
-  readonly value?: unknown
-  readonly rows: readonly { readonly key: string }[]
-  readonly cursor?: unknown
-  readonly meta?: unknown
-  readonly code?: string
-  readonly detail?: string
-  readonly state?: string
-}
-
-interface Answer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, unknown>>
-  readonly body: Body
-  readonly text: string
-}
-
-const noBody: Body = { rows: [] }
-
-const keysOf = ({ rows }: Body): string => rows.map(({ key }) => key).join(' ')
-
-class Bench {
-  readonly clock = new ManualClock()
-  readonly target: QueryInstance
-  readonly metrics = new StreamsMetrics()
-  readonly streams = {
-    state: 'running' as StreamsState,
-    tasks: [] as LocalTask[],
-    metrics: this.metrics,
-    localTasks(): LocalTask[] {
-      return this.tasks
-    },
-  }
-  readonly faults: unknown[] = []
-  readonly subject: { -readonly [K in keyof HttpSubject]: HttpSubject[K] }
-  readonly app: TypedApp
-
-  constructor(
-    store: AnyStore = counts,
-    expose: Expose = { [store.name]: { operations: ['get', 'range'] } },
-  ) {
-    this.target = new QueryInstance(store, 3, [0, 1, 2])
-    const self = { host: '127.0.0.1', port: 7070 }
-    for (const partition of [0, 1, 2]) this.target.owners.set(partition, self)
-    this.subject = {
-      instance: {
-        target: this.target,
-        router: new QueryRouter({ target: this.target, self, peers: noPeers }),
-        streams: this.streams,
-      },
-      exposure: new Exposure(expose),
-      loop: new EventLoopWatch(this.clock),
-      isDraining: false,
-      onFault: (error) => this.faults.push(error),
-    }
-    this.app = createHttpApp(this.subject)
+class Bench extends HttpInstance {
+  constructor(store: AnyStore = counts, expose?: Expose) {
+    super(store, expose)
     opened.push(this)
-  }
-
-  async get(url: string, headers: Record<string, string> = {}): Promise<Answer> {
-    const response = await this.app.inject({ method: 'GET', url, headers })
-    const isJson = /\/(problem\+)?json;/.test(String(response.headers['content-type']))
-    const body = isJson ? response.json<Body>() : noBody
-    return { status: response.statusCode, headers: response.headers, body, text: response.body }
   }
 }
 

@@ -1,4 +1,5 @@
 import { METHODS } from 'node:http'
+import type { Socket } from 'node:net'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import {
   fastify,
@@ -11,7 +12,7 @@ import { StreamsError, isStreamsError } from '../errors.ts'
 import { keyBytesMax } from '../query/request.ts'
 import { ClientConnection, unansweredRequestsMax } from './client-connection.ts'
 import type { HttpSubject } from './instance.ts'
-import { problemContentType, problemOf, problemText } from './problem.ts'
+import { refuseConnect, refuseMalformed } from './malformed-request.ts'
 import { replyProblem } from './problem-reply.ts'
 import { noParameters, validatorCompiler } from './query-parameters.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -39,11 +40,9 @@ export function createHttpApp(subject: HttpSubject): TypedApp {
     frameworkErrors: (error, request, reply) => {
       replyProblem(subject, reply, faultOf(error, request))
     },
-    clientErrorHandler: (error, socket) => {
-      if (socket.writable) socket.end(malformedAnswer(error.code))
-      else socket.destroy()
-    },
+    clientErrorHandler: (error, socket) => refuseMalformed(error, socket, headerBytesMax),
   })
+  app.server.on('connect', (_request, socket) => refuseConnect(socket as Socket))
   app.setValidatorCompiler(validatorCompiler)
   app.setErrorHandler((error: FastifyError, request, reply) =>
     replyProblem(subject, reply, faultOf(error, request)),
@@ -144,21 +143,4 @@ function faultOf(error: FastifyError, request: FastifyRequest): unknown {
 function validationDetail(faults: NonNullable<FastifyError['validation']>): string {
   const parts = faults.map(({ instancePath, message }) => `${instancePath} ${message ?? ''}`)
   return [...new Set(parts)].join('; ')
-}
-
-/** Bytes that are no request never reach a route: the answer is written by hand. */
-function malformedAnswer(code: string): string {
-  const detail =
-    code === 'HPE_HEADER_OVERFLOW'
-      ? `request line and headers have more than ${headerBytesMax} bytes`
-      : 'the bytes are not HTTP'
-  const body = problemText(problemOf(new StreamsError('REQUEST_MALFORMED', { detail })))
-  return [
-    'HTTP/1.1 400 Bad Request',
-    `Content-Type: ${problemContentType}`,
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    'Connection: close',
-    '',
-    body,
-  ].join('\r\n')
 }
