@@ -5,6 +5,7 @@ import type { KGroupedTable } from './kgrouped-table.ts'
 import { groupTable } from './kgrouped-table-impl.ts'
 import type { KStream } from './kstream.ts'
 import { KStreamImpl } from './kstream-impl.ts'
+import { joinTables, type TableJoinOptions } from './ktable-ktable-join.ts'
 import type { KTable, MappedEmission } from './ktable.ts'
 import { Materialized, type TableStoreRef } from './materialized.ts'
 import { assertFunction, type Named } from './naming.ts'
@@ -74,6 +75,30 @@ export class KTableImpl<K, V, E> implements KTable<K, V, E> {
       mapping: mapped(mapper),
       operator: ktableMapValues,
     })
+  }
+
+  join<V2, E2, R>(
+    other: KTable<K, V2, E2>,
+    joiner: (value: V, otherValue: V2, key: K) => R,
+    options?: TableJoinOptions<K, R>,
+  ): KTable<K, NonNullable<R>, MappedEmission<R, E | E2>> {
+    return new KTableImpl(joinTables(this.state, other, joiner, 'inner', options))
+  }
+
+  leftJoin<V2, E2, R>(
+    other: KTable<K, V2, E2>,
+    joiner: (value: V, otherValue: V2 | undefined, key: K) => R,
+    options?: TableJoinOptions<K, R>,
+  ): KTable<K, NonNullable<R>, MappedEmission<R, E>> {
+    return new KTableImpl(joinTables(this.state, other, joiner, 'left', options))
+  }
+
+  outerJoin<V2, E2, R>(
+    other: KTable<K, V2, E2>,
+    joiner: (value: V | undefined, otherValue: V2 | undefined, key: K) => R,
+    options?: TableJoinOptions<K, R>,
+  ): KTable<K, NonNullable<R>, MappedEmission<R, E | E2>> {
+    return new KTableImpl(joinTables(this.state, other, joiner, 'outer', options))
   }
 
   groupBy<K2, V2>(

@@ -1,5 +1,6 @@
 import type { KGroupedTable } from './kgrouped-table.ts'
 import type { KStream } from './kstream.ts'
+import type { TableJoinOptions } from './ktable-ktable-join.ts'
 import type { TableStoreRef } from './materialized.ts'
 import type { Named } from './naming.ts'
 import type { SerdeOf } from './topic.ts'
@@ -46,6 +47,42 @@ export interface KTable<K, V, E = V | null> {
     mapper: (value: V, key: K) => V2,
     options?: Named & { value?: SerdeOf<V2>; store?: TableStoreRef<K, NonNullable<V2>> },
   ): KTable<K, NonNullable<V2>, MappedEmission<V2, E>>
+
+  /**
+   * Joins the rows of two tables by their keys: the result has a row wherever both have one. It
+   * changes with each of them, and has the later timestamp of the two. A joiner that gives null
+   * deletes the row. Both tables are kept for the purpose, and must have equally many partitions.
+   *
+   * @example
+   * const shipped = orders.join(shipments, (order, shipment) => ({ ...order, sent: shipment.day }), {
+   *   store: keyValueStore('shipped', { key: serdes.string, value: serdes.json<Shipped>() }),
+   * })
+   */
+  join<V2, E2, R>(
+    other: KTable<K, V2, E2>,
+    joiner: (value: V, otherValue: V2, key: K) => R,
+    options?: TableJoinOptions<K, R>,
+  ): KTable<K, NonNullable<R>, MappedEmission<R, E | E2>>
+
+  /**
+   * As {@link KTable.join}, with a row for each row of this table: where the other one has none, the
+   * joiner gets undefined for it.
+   */
+  leftJoin<V2, E2, R>(
+    other: KTable<K, V2, E2>,
+    joiner: (value: V, otherValue: V2 | undefined, key: K) => R,
+    options?: TableJoinOptions<K, R>,
+  ): KTable<K, NonNullable<R>, MappedEmission<R, E>>
+
+  /**
+   * As {@link KTable.join}, with a row wherever one of the two tables has one: the joiner gets
+   * undefined for what is missing.
+   */
+  outerJoin<V2, E2, R>(
+    other: KTable<K, V2, E2>,
+    joiner: (value: V | undefined, otherValue: V2 | undefined, key: K) => R,
+    options?: TableJoinOptions<K, R>,
+  ): KTable<K, NonNullable<R>, MappedEmission<R, E | E2>>
 
   /**
    * Groups the rows by another key: the selector gives the key of the group, and what of the row is

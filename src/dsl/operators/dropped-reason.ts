@@ -2,3 +2,7 @@
 export const droppedNullKey = 'null-key'
 /** Neither an aggregate nor a reduction has a place for it. */
 export const droppedNullKeyOrValue = 'null-key-or-value'
+/** A late version of a row: what is joined is what is true now. */
+export const droppedSupersededVersion = 'superseded-version'
+/** Too late for a window, which has closed. */
+export const droppedExpiredWindow = 'expired-window'

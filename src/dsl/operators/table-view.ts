@@ -15,6 +15,8 @@ export interface ValueGetter {
   get(key: unknown): unknown
   /** The value that a key had at that time. Only of a versioned table. */
   getAsOf(key: unknown, time: number): unknown
+  /** Called when the node closes that opened it. */
+  close?(): void
 }
 
 /** How steps below a table can read its rows. Java's KTableValueGetterSupplier. */
@@ -116,5 +118,9 @@ class MappedRows implements ValueGetter {
   getAsOf(key: unknown, time: number): unknown {
     const value = this.#above.getAsOf(key, time)
     return value === undefined ? undefined : this.#mapping(value, key)
+  }
+
+  close(): void {
+    this.#above.close?.()
   }
 }

@@ -1,7 +1,17 @@
 import { KGroupedTableImpl } from '../../../src/dsl/kgrouped-table-impl.ts'
 import type { KGroupedTable } from '../../../src/dsl/kgrouped-table.ts'
 import { KTableImpl } from '../../../src/dsl/ktable-impl.ts'
-import type { OpFamily } from './op.ts'
+import type { OpCall, OpFamily, Table } from './op.ts'
+
+/** The other table, the joiner and the options of a join of two tables. */
+const joined = (call: OpCall) => {
+  const joiner = call.joiner()
+  return [
+    call.input<Table>(1),
+    (left: unknown, right: unknown, key: unknown) => joiner(left, right, key) as object | null,
+    { ...call.named, ...call.stored(), value: call.keyAndValue.value },
+  ] as const
+}
 
 type Grouped = KGroupedTable<unknown, object>
 
@@ -30,6 +40,9 @@ export const tableOps: OpFamily = {
         ...call.keyAndValue,
       })
     },
+    'table.join': (call) => call.table.join(...joined(call)),
+    'table.leftJoin': (call) => call.table.leftJoin(...joined(call)),
+    'table.outerJoin': (call) => call.table.outerJoin(...joined(call)),
 
     'groupedTable.count': (call) =>
       call.input<Grouped>().count({ ...call.named, ...call.stored<number>() }),

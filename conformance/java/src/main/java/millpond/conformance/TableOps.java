@@ -6,7 +6,9 @@ import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.kstream.Grouped;
 import org.apache.kafka.streams.kstream.KGroupedTable;
+import org.apache.kafka.streams.kstream.KTable;
 import org.apache.kafka.streams.kstream.Materialized;
+import org.apache.kafka.streams.kstream.ValueJoiner;
 import org.apache.kafka.streams.state.KeyValueStore;
 
 /** Tables, and what is counted and folded of them in groups. */
@@ -28,11 +30,30 @@ final class TableOps {
         ? call.table().toStream((k, v) -> call.with().apply(v, k), call.named())
         : call.table().toStream(call.named()));
     ops.put("table.groupBy", TableOps::groupBy);
+    ops.put("table.join", call -> call.has("store")
+        ? call.table().join(other(call), joiner(call), call.named(), call.store())
+        : call.table().join(other(call), joiner(call), call.named()));
+    ops.put("table.leftJoin", call -> call.has("store")
+        ? call.table().leftJoin(other(call), joiner(call), call.named(), call.store())
+        : call.table().leftJoin(other(call), joiner(call), call.named()));
+    ops.put("table.outerJoin", call -> call.has("store")
+        ? call.table().outerJoin(other(call), joiner(call), call.named(), call.store())
+        : call.table().outerJoin(other(call), joiner(call), call.named()));
     ops.put("groupedTable.count", call -> call.has("store")
         ? grouped(call).count(call.named(), call.store())
         : grouped(call).count(call.named()));
     ops.put("groupedTable.reduce", TableOps::reduce);
     ops.put("groupedTable.aggregate", TableOps::aggregate);
+  }
+
+  private static KTable<Object, Object> other(Call call) {
+    return call.input(1);
+  }
+
+  /** Kafka Streams does not tell it the key. */
+  private static ValueJoiner<Object, Object, Object> joiner(Call call) {
+    Library.Joiner joiner = call.joiner(0);
+    return (left, right) -> joiner.apply(left, right, null);
   }
 
   private static Object groupBy(Call call) {
