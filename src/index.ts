@@ -1,6 +1,7 @@
 /** The door `millpond`: write topologies, run them, ask their stores. */
 
 export { days, hours, minutes, seconds } from './dsl/duration.ts'
+export type { EmitStrategy } from './dsl/emit-strategy.ts'
 export type { Emitted, KGroupedStream } from './dsl/kgrouped-stream.ts'
 export type { KStream } from './dsl/kstream.ts'
 export type { KTable, MappedEmission } from './dsl/ktable.ts'
@@ -9,6 +10,31 @@ export type { Named } from './dsl/naming.ts'
 export { StreamsBuilder } from './dsl/streams-builder.ts'
 export { topic } from './dsl/topic.ts'
 export type { RawKey, SerdeOf, SerializerOf, SinkTopic, Topic, TopicOptions } from './dsl/topic.ts'
+export type {
+  EmittedBy,
+  EmittedSession,
+  SessionWindowedKStream,
+  SessionWindowedOptions,
+  TimeWindowedKStream,
+  WindowedKStream,
+  WindowedOptions,
+} from './dsl/windowed-kstream.ts'
+export type {
+  SessionTableStore,
+  SessionTableStoreRef,
+  WindowTableStore,
+  WindowTableStoreRef,
+} from './dsl/windowed-materialized.ts'
+export { sessionWindows, slidingWindows, timeWindows, unlimitedWindows } from './dsl/windows.ts'
+export type {
+  CustomWindows,
+  SessionWindows,
+  SlidingWindows,
+  TimeBasedWindows,
+  TimeWindows,
+  UnlimitedWindows,
+  Windows,
+} from './dsl/windows.ts'
 export type {
   OffsetReset,
   TimestampContext,

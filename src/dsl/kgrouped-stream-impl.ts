@@ -12,7 +12,23 @@ import { kstreamAggregate } from './operators/kstream-aggregate.ts'
 import { kstreamReduce } from './operators/kstream-reduce.ts'
 import type { StoredTable } from './operators/table-forwarder.ts'
 import { TableState } from './operators/table-state.ts'
+import { SessionWindowedKStreamImpl } from './session-windowed-kstream-impl.ts'
 import type { AnySerde, SerdeOf } from './topic.ts'
+import type {
+  SessionWindowedKStream,
+  TimeWindowedKStream,
+  WindowedKStream,
+} from './windowed-kstream.ts'
+import { WindowedKStreamImpl } from './windowed-kstream-impl.ts'
+import {
+  assertWindows,
+  type CustomWindows,
+  type SessionWindows,
+  type SlidingWindows,
+  type TimeWindows,
+  type UnlimitedWindows,
+  type Windows,
+} from './windows.ts'
 
 const zero = (): number => 0
 const increment = (count: number): number => count + 1
@@ -53,6 +69,17 @@ export class KGroupedStreamImpl<K, V> implements KGroupedStream<K, V> {
     return this.#aggregate('KSTREAM-AGGREGATE-', options, options?.value, (table) =>
       kstreamAggregate(table, initializer, aggregator),
     )
+  }
+
+  windowedBy(windows: TimeWindows): TimeWindowedKStream<K, V>
+  windowedBy(windows: SlidingWindows): TimeWindowedKStream<K, NonNullable<V>>
+  windowedBy(windows: SessionWindows): SessionWindowedKStream<K, V>
+  windowedBy(windows: UnlimitedWindows | CustomWindows): WindowedKStream<K, V>
+  windowedBy(windows: Windows): object {
+    assertWindows(windows, 'windowedBy')
+    return windows.kind === 'session'
+      ? new SessionWindowedKStreamImpl(this.builder, windows, 'on-window-update')
+      : new WindowedKStreamImpl(this.builder, windows, 'on-window-update')
   }
 
   #aggregate<A, E>(

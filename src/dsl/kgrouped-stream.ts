@@ -2,6 +2,18 @@ import type { KTable } from './ktable.ts'
 import type { TableStoreRef } from './materialized.ts'
 import type { Named } from './naming.ts'
 import type { SerdeOf } from './topic.ts'
+import type {
+  SessionWindowedKStream,
+  TimeWindowedKStream,
+  WindowedKStream,
+} from './windowed-kstream.ts'
+import type {
+  CustomWindows,
+  SessionWindows,
+  SlidingWindows,
+  TimeWindows,
+  UnlimitedWindows,
+} from './windows.ts'
 
 /** What comes out of a table whose step gives R for an aggregate A: a null for each deletion. */
 export type Emitted<A, R> = null extends R ? A | null : undefined extends R ? A | null : A
@@ -47,4 +59,17 @@ export interface KGroupedStream<K, V> {
     aggregator: (aggregate: A, value: NonNullable<V>, key: K) => R,
     options?: Named & { store?: TableStoreRef<K, A>; value?: SerdeOf<A> },
   ): KTable<K, A, Emitted<A, R>>
+
+  /**
+   * Puts the records of each key into windows by their timestamps: aggregations then have a row for each
+   * key and window. Sliding windows leave out records without a value; the others do not.
+   *
+   * @example
+   * clicks.groupByKey().windowedBy(timeWindows({ size: minutes(1), grace: seconds(10) })).count()
+   * @throws StreamsError `TOPOLOGY_INVALID` for what is not windows.
+   */
+  windowedBy(windows: TimeWindows): TimeWindowedKStream<K, V>
+  windowedBy(windows: SlidingWindows): TimeWindowedKStream<K, NonNullable<V>>
+  windowedBy(windows: SessionWindows): SessionWindowedKStream<K, V>
+  windowedBy(windows: UnlimitedWindows | CustomWindows): WindowedKStream<K, V>
 }
