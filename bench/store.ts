@@ -11,6 +11,7 @@ import { seededRandom } from '../src/base/random.ts'
 import type { KvEngine, KvEngineFactory } from '../src/kv/kv.ts'
 import { lmdbEngine } from '../src/kv/lmdb-engine.ts'
 import { memoryEngine } from '../src/kv/memory-engine.ts'
+import { StreamsMetrics } from '../src/metrics/streams-metrics.ts'
 import { serdes } from '../src/serde/serdes.ts'
 import { keyValueStore } from '../src/store/descriptor.ts'
 import { noHeaders, type RecordContext } from '../src/store/state-store.ts'
@@ -85,6 +86,7 @@ function home(make: KvEngineFactory, directory: string): Home {
         },
       },
       cacheBytesMax,
+      metrics: new StreamsMetrics(),
     },
   )
   if (!(store instanceof TimestampedStore)) throw new Error('a timestamped store was asked for')

@@ -26,6 +26,8 @@ export class StreamsMetrics {
   readonly dirtyBytes: Gauge
   /** Bytes in record caches and write-behind buffers. */
   readonly stateMemoryBytes: Gauge
+  /** Iterators over stores that were begun and are not at their end, nor closed. Java's num-open-iterators. */
+  readonly openIterators: Gauge
   readonly #dropped = new Map<string, Counter>()
 
   constructor(registry: MetricsRegistry = new MetricsRegistry()) {
@@ -60,6 +62,10 @@ export class StreamsMetrics {
     this.dirtyBytes = registry.gauge(
       'millpond_state_dirty_bytes',
       'Bytes of state that are not in the engines yet.',
+    )
+    this.openIterators = registry.gauge(
+      'millpond_store_iterators_open',
+      'Iterators over stores that are open.',
     )
     this.stateMemoryBytes = registry.gauge(
       'millpond_state_memory_bytes',

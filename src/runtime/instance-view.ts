@@ -2,6 +2,7 @@ import type { Endpoint, HostMap } from '../group/membership.ts'
 import { taskId, type TaskId } from '../processor/record-metadata.ts'
 import type { AnyStore } from '../store/descriptor.ts'
 import type { ReadView } from '../store/read-view.ts'
+import { TypedStore } from '../store/typed-store.ts'
 import type { StreamTask } from '../task/stream-task.ts'
 import { findStore, sourceTopics, taskCount, type Topology } from '../topology/topology.ts'
 import type { StreamWorker } from './stream-worker.ts'
@@ -115,7 +116,7 @@ export class InstanceView {
     return {
       role: 'active',
       state: isReadable ? 'running' : 'restoring',
-      view: isReadable ? held?.readView() : undefined,
+      view: isReadable && held instanceof TypedStore ? held.readView() : undefined,
       lag: isReadable ? 0 : this.#lag(task.id, store),
       position: positionOf(task),
     }

@@ -15,6 +15,8 @@ export interface ByteTable {
   get(key: Buffer, text: string): StoredValue | undefined
   /** `value` null deletes. The buffers may be kept: they are not changed afterwards. */
   put(key: Buffer, text: string, value: Buffer | null, timestamp: number): void
+  /** As a put of null, where that differs: a session that is too old is not counted. */
+  remove?(key: Buffer, text: string): void
   scan(range: KvRange): StoredRows
   approximateEntryCount(): number
   /** As `put`, while restoring; the buffers are borrowed. */

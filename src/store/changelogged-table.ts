@@ -10,7 +10,7 @@ import type { EntryRow, EntryRows, EntryTable } from './entry-table.ts'
 import type { ValueAndTimestamp } from './key-value-store.ts'
 import type { ChangelogWriter, RecordContext } from './state-store.ts'
 import type { StoreSerdes } from './store-serdes.ts'
-import type { StoredValue } from './stored-value.ts'
+import { noTimestamp, type StoredValue } from './stored-value.ts'
 
 export interface ChangeloggedTableOptions<K, V> {
   readonly bytes: ByteTable
@@ -20,9 +20,14 @@ export interface ChangeloggedTableOptions<K, V> {
   readonly record: RecordContext
   /** Undefined: the store has no changelog. */
   readonly changelog: ChangelogWriter | undefined
+  /** The key as the changelog has it. Default: as the layers have it. */
+  readonly changelogKey?: (keyBytes: Buffer) => Buffer
 }
 
-class DecodedRows<K, V> implements EntryRows<K, V> {
+const sameKey = (keyBytes: Buffer): Buffer => keyBytes
+
+/** Rows of bytes as objects. */
+export class DecodedRows<K, V> implements EntryRows<K, V> {
   readonly #rows: StoredRows
   readonly #serdes: StoreSerdes<K, V>
 
@@ -51,6 +56,7 @@ export class ChangeloggedTable<K, V> implements EntryTable<K, V> {
   readonly isTimestamped: boolean
   readonly #record: RecordContext
   readonly #changelog: ChangelogWriter | undefined
+  readonly #changelogKey: (keyBytes: Buffer) => Buffer
 
   constructor(options: ChangeloggedTableOptions<K, V>) {
     this.bytes = options.bytes
@@ -58,6 +64,7 @@ export class ChangeloggedTable<K, V> implements EntryTable<K, V> {
     this.isTimestamped = options.isTimestamped
     this.#record = options.record
     this.#changelog = options.changelog
+    this.#changelogKey = options.changelogKey ?? sameKey
   }
 
   get(key: K): ValueAndTimestamp<V> | undefined {
@@ -86,8 +93,21 @@ export class ChangeloggedTable<K, V> implements EntryTable<K, V> {
     // A tombstone has no timestamp of its own.
     const isOwn = this.isTimestamped && valueBytes !== null
     const recordTimestamp = isOwn ? timestamp : this.#record.timestamp
-    this.#changelog?.write(this.serdes.store, keyBytes, valueBytes, recordTimestamp)
+    this.#log(keyBytes, valueBytes, recordTimestamp)
     return valueBytes?.length ?? 0
+  }
+
+  #log(keyBytes: Buffer, valueBytes: Buffer | null, timestamp: number): void {
+    const key = this.#changelogKey(keyBytes)
+    this.#changelog?.write(this.serdes.store, key, valueBytes, timestamp)
+  }
+
+  remove(key: K): void {
+    const keyBytes = this.serdes.writeKey(key)
+    const text = keyText(keyBytes)
+    if (this.bytes.remove === undefined) this.bytes.put(keyBytes, text, null, noTimestamp)
+    else this.bytes.remove(keyBytes, text)
+    this.#log(keyBytes, null, this.#record.timestamp)
   }
 
   scan(range: KvRange): EntryRows<K, V> {

@@ -2,33 +2,12 @@
  * The layer of bytes over an engine in memory. Nothing of it outlives the process, so that nothing
  * has to wait for a commit: what is put is in the engine.
  */
-import type { KvEngine, KvIterator, KvRange, KvTable } from '../kv/kv.ts'
+import type { KvEngine, KvRange, KvTable } from '../kv/kv.ts'
 import { keyText } from '../kv/sorted-rows.ts'
 import type { ByteTable, StoredRows } from './byte-table.ts'
+import { SingleTable, type EngineTable } from './engine-table.ts'
 import { OffsetTable } from './offset-table.ts'
-import type { StoredFormat, StoredRow, StoredValue } from './stored-value.ts'
-
-/** The rows of a scan of an engine. */
-export class EngineRows implements StoredRows {
-  readonly #rows: KvIterator
-  readonly #format: StoredFormat
-
-  constructor(rows: KvIterator, format: StoredFormat) {
-    this.#rows = rows
-    this.#format = format
-  }
-
-  next(): StoredRow | undefined {
-    const { value: row } = this.#rows.next()
-    if (row === undefined) return undefined
-    const { value, timestamp } = this.#format.decode(row.value)
-    return { text: keyText(row.key), key: row.key, value, timestamp }
-  }
-
-  [Symbol.dispose](): void {
-    this.#rows[Symbol.dispose]()
-  }
-}
+import type { StoredFormat, StoredValue } from './stored-value.ts'
 
 const directWrites = {
   put: (table: KvTable, key: Buffer, value: Buffer): void => table.put(key, value),
@@ -37,13 +16,19 @@ const directWrites = {
 /** A table whose writes go straight to its engine. */
 export class DirectTable implements ByteTable {
   readonly #name: string
-  readonly #table: KvTable
+  readonly #table: EngineTable
   readonly #offsets: OffsetTable
   readonly #format: StoredFormat
 
-  constructor(engine: KvEngine, name: string, format: StoredFormat) {
+  /** `rows`: where they lie; by default in the table of that name. */
+  constructor(
+    engine: KvEngine,
+    name: string,
+    format: StoredFormat,
+    rows: EngineTable = new SingleTable(engine, name),
+  ) {
     this.#name = name
-    this.#table = engine.table(name)
+    this.#table = rows
     this.#offsets = new OffsetTable(engine)
     this.#format = format
   }
@@ -54,12 +39,12 @@ export class DirectTable implements ByteTable {
   }
 
   put(key: Buffer, text: string, value: Buffer | null, timestamp: number): void {
-    if (value === null) this.#table.delete(key, text)
-    else this.#table.put(key, this.#format.encode(value, timestamp), text)
+    if (value === null) this.#table.deleteNow(key, text)
+    else this.#table.putNow(key, this.#format.encode(value, timestamp), text)
   }
 
   scan(range: KvRange): StoredRows {
-    return new EngineRows(this.#table.range(range), this.#format)
+    return this.#table.scan(range, this.#format)
   }
 
   approximateEntryCount(): number {

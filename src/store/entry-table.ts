@@ -26,6 +26,8 @@ export interface EntryTable<K, V> {
   peek(key: K): ValueAndTimestamp<V> | undefined
   /** `value` undefined deletes. The timestamp is of no use in stores without. */
   put(key: K, value: V | undefined, timestamp: number): void
+  /** As a put of undefined; of a session that is too old nothing is counted. */
+  remove(key: K): void
   scan(range: KvRange): EntryRows<K, V>
   /** Writes what a cache has not written yet; false: there was nothing. */
   flush(): boolean

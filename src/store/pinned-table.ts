@@ -8,10 +8,10 @@
  * committed: they begin in `waiting`.
  */
 import { StreamsError } from '../errors.ts'
-import type { KvEngine, KvRange, KvTable } from '../kv/kv.ts'
+import type { KvEngine, KvRange } from '../kv/kv.ts'
 import { keyText, type TextRange } from '../kv/sorted-rows.ts'
 import type { ByteTable, StoredRows } from './byte-table.ts'
-import { EngineRows } from './direct-table.ts'
+import type { EngineTable } from './engine-table.ts'
 import { MergedRows, type RowSource } from './merged-rows.ts'
 import type { OffsetTable } from './offset-table.ts'
 import { Pins, type Pin } from './pins.ts'
@@ -35,11 +35,13 @@ export interface PinnedTableHost {
 /** Rows of pins over rows of the engine; deleted ones left out. */
 class PinnedRows implements StoredRows {
   readonly #rows: RowSource<Pin>
-  readonly #engineRows: EngineRows
+  readonly #engineRows: StoredRows
 
-  constructor(pins: readonly RowSource<Pin>[], engineRows: EngineRows, reverse: boolean) {
+  constructor(pins: readonly RowSource<Pin>[], engineRows: StoredRows, reverse: boolean) {
     this.#engineRows = engineRows
-    this.#rows = pins.length === 0 ? engineRows : new MergedRows([...pins, engineRows], { reverse })
+    // Rows of the engine have values: it is only pins that say that a row is deleted.
+    const inEngine = engineRows as RowSource<Pin>
+    this.#rows = pins.length === 0 ? inEngine : new MergedRows([...pins, inEngine], { reverse })
   }
 
   next(): StoredRow | undefined {
@@ -56,7 +58,7 @@ class PinnedRows implements StoredRows {
 /** A table with its part of a write-behind buffer. */
 export class PinnedTable implements ByteTable {
   readonly name: string
-  readonly engineTable: KvTable
+  readonly rows: EngineTable
   readonly format: StoredFormat
   readonly #host: PinnedTableHost
   #open = new Pins()
@@ -68,19 +70,22 @@ export class PinnedTable implements ByteTable {
   #engineOffset: number | undefined
   #isRestoring = false
 
-  constructor(name: string, options: { format: StoredFormat; host: PinnedTableHost }) {
-    const { format, host } = options
+  constructor(
+    name: string,
+    options: { rows: EngineTable; format: StoredFormat; host: PinnedTableHost },
+  ) {
+    const { rows, format, host } = options
     this.name = name
+    this.rows = rows
     this.format = format
     this.#host = host
-    this.engineTable = host.engine.table(name)
     this.#engineOffset = host.offsets.get(name)
   }
 
   get(key: Buffer, text: string): StoredValue | undefined {
     const pin = this.#open.get(text) ?? this.#waiting.get(text) ?? this.#writing?.get(text)
     if (pin !== undefined) return pin.value === null ? undefined : (pin as StoredValue)
-    const bytes = this.engineTable.get(key)
+    const bytes = this.rows.get(key, text)
     return bytes && this.format.decode(bytes)
   }
 
@@ -109,14 +114,14 @@ export class PinnedTable implements ByteTable {
     const pins = stages.flatMap((stage) =>
       stage === undefined || stage.size === 0 ? [] : [stage.cursor(bounds)],
     )
-    const engineRows = new EngineRows(this.engineTable.range(range), this.format)
+    const engineRows = this.rows.scan(range, this.format)
     return new PinnedRows(pins, engineRows, reverse === true)
   }
 
   /** What the engine counts, or what waits for it when that is more: new rows are not told from old. */
   approximateEntryCount(): number {
     const waiting = this.#open.size + this.#waiting.size + (this.#writing?.size ?? 0)
-    return Math.max(this.engineTable.approximateEntryCount(), waiting)
+    return Math.max(this.rows.approximateEntryCount(), waiting)
   }
 
   restore(key: Buffer, value: Buffer | null, timestamp: number): void {
@@ -132,6 +137,7 @@ export class PinnedTable implements ByteTable {
 
   restored(offset: number): void {
     this.#waitingOffset = offset + 1
+    this.rows.committed()
     while (this.pinnedBytes() > restorePinnedBytesMax && this.#host.writeSlice());
   }
 
@@ -142,6 +148,7 @@ export class PinnedTable implements ByteTable {
   committed(offset: number | undefined): void {
     this.#isRestoring = false
     if (offset !== undefined) this.#waitingOffset = offset
+    this.rows.committed()
     if (this.#open.size === 0) return
     if (this.#waiting.size === 0) this.#waiting = this.#open
     else for (const pin of this.#open.values()) this.#waiting.set(pin)
@@ -179,6 +186,7 @@ export class PinnedTable implements ByteTable {
     this.#writingOffset = this.#waitingOffset
     this.#waiting = new Pins()
     this.#waitingOffset = undefined
+    this.rows.beginWrite()
   }
 
   get writing(): Pins | undefined {
@@ -195,5 +203,6 @@ export class PinnedTable implements ByteTable {
     this.#engineOffset = this.#writingOffset ?? this.#engineOffset
     this.#writing = undefined
     this.#writingOffset = undefined
+    this.rows.endWrite()
   }
 }

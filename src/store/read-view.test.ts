@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { MemoryEngine } from '../kv/memory-engine.ts'
+import { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import { serdes } from '../serde/serdes.ts'
 import { keyValueStore } from './descriptor.ts'
 import type { ReadView } from './read-view.ts'
@@ -23,6 +24,7 @@ function setup(cacheBytesMax = 1_000_000): {
       engine: () => engine,
       changelog: { write: () => undefined },
       cacheBytesMax,
+      metrics: new StreamsMetrics(),
     },
   )
   if (!(store instanceof TimestampedStore)) throw new Error('the store is timestamped')

@@ -8,12 +8,13 @@ import type {
   StoreIterator,
   ValueAndTimestamp,
 } from './key-value-store.ts'
-import { RowIterator } from './row-iterator.ts'
+import type { Shape } from './row-iterator.ts'
 import type { StoreSerdes } from './store-serdes.ts'
 
 export interface ReadViewOptions<K, V> {
   readonly serdes: StoreSerdes<K, V>
   readonly entries: EntryTable<K, V>
+  readonly iterate: <T>(rows: EntryRows<K, V>, shape: Shape<K, V, T>) => StoreIterator<T>
   readonly approximateEntryCount: () => number
   readonly isOpen: () => boolean
 }
@@ -31,12 +32,14 @@ const same = <K, V>(row: EntryRow<K, V>): EntryRow<K, V> => row
 export class ReadView<K, V> implements ReadOnlyKeyValueStore<K, V> {
   readonly #serdes: StoreSerdes<K, V>
   readonly #entries: EntryTable<K, V>
+  readonly #iterate: ReadViewOptions<K, V>['iterate']
   readonly #approximateEntryCount: () => number
   readonly #isOpen: () => boolean
 
   constructor(options: ReadViewOptions<K, V>) {
     this.#serdes = options.serdes
     this.#entries = options.entries
+    this.#iterate = options.iterate
     this.#approximateEntryCount = options.approximateEntryCount
     this.#isOpen = options.isOpen
   }
@@ -68,26 +71,26 @@ export class ReadView<K, V> implements ReadOnlyKeyValueStore<K, V> {
   }
 
   range(options?: RangeOptions<K>): StoreIterator<[K, V]> {
-    return new RowIterator(this.#scan(this.#keyRange(options)), pair<K, V>)
+    return this.#iterate(this.#scan(this.#keyRange(options)), pair<K, V>)
   }
 
   prefix(prefix: Uint8Array, options?: { reverse?: boolean }): StoreIterator<[K, V]> {
-    return new RowIterator(this.#scan(prefixRange(prefix, options)), pair<K, V>)
+    return this.#iterate(this.#scan(prefixRange(prefix, options)), pair<K, V>)
   }
 
   /** As `range`, with the serialized key and the timestamp of each row. */
   rows(options?: RangeOptions<K>): StoreIterator<EntryRow<K, V>> {
-    return new RowIterator(this.#scan(this.#keyRange(options)), same<K, V>)
+    return this.#iterate(this.#scan(this.#keyRange(options)), same<K, V>)
   }
 
   /** As `prefix`, with the serialized key and the timestamp of each row. */
   prefixRows(prefix: Uint8Array, options?: { reverse?: boolean }): StoreIterator<EntryRow<K, V>> {
-    return new RowIterator(this.#scan(prefixRange(prefix, options)), same<K, V>)
+    return this.#iterate(this.#scan(prefixRange(prefix, options)), same<K, V>)
   }
 
   /** Rows between serialized keys: how a page continues behind the last key of the one before. */
   byteRows(range: KvRange): StoreIterator<EntryRow<K, V>> {
-    return new RowIterator(this.#scan(range), same<K, V>)
+    return this.#iterate(this.#scan(range), same<K, V>)
   }
 
   approximateEntryCount(): number {

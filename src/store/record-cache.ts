@@ -18,7 +18,8 @@ import { StreamsError } from '../errors.ts'
 import type { KvRange } from '../kv/kv.ts'
 import { SortedRows, keyText } from '../kv/sorted-rows.ts'
 import type { CacheBudget } from './cache-budget.ts'
-import { CacheEntry, type CacheKey } from './cache-entry.ts'
+import { CacheEntry } from './cache-entry.ts'
+import { KeyIndex, type CacheIndex } from './cache-index.ts'
 import { CachedRows } from './cached-rows.ts'
 import type { ChangeloggedTable } from './changelogged-table.ts'
 import type { EntryRows, EntryTable } from './entry-table.ts'
@@ -26,6 +27,7 @@ import type { ValueAndTimestamp } from './key-value-store.ts'
 import { EvictionOrder, sortedByStamp, stampLimit } from './stamp-order.ts'
 import type { FlushListener, RecordContext } from './state-store.ts'
 import type { StoreSerdes } from './store-serdes.ts'
+import { noTimestamp } from './stored-value.ts'
 import { ValueSizer } from './value-sizer.ts'
 
 /** An entry in memory: its object, its place in the Map, its key's bytes, without key and value. */
@@ -46,6 +48,13 @@ export interface RecordCacheOptions<K, V> {
   readonly below: ChangeloggedTable<K, V>
   readonly budget: CacheBudget
   readonly record: RecordContext
+  /** How keys are found. Default: one entry a key. */
+  readonly index?: CacheIndex<K, V>
+  /**
+   * Of windows and sessions, whose caches differ in Java: what is read from below does not come into
+   * the cache, and a scan shows also what is written already.
+   */
+  readonly windowed?: boolean
 }
 
 /** Updates on their way to a store. */
@@ -54,21 +63,19 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
   readonly #serdes: StoreSerdes<K, V>
   readonly #budget: CacheBudget
   readonly #record: RecordContext
-  readonly #identity: ((key: K) => CacheKey) | undefined
   readonly #keySizeOf: ((key: K) => number) | undefined
   readonly #sizer: ValueSizer<V>
   #listener: FlushListener<K, V> | undefined
   #sendOldValues = false
 
-  readonly #entries = new Map<CacheKey, CacheEntry<K, V>>()
+  readonly #entries: CacheIndex<K, V>
+  readonly #isWindowed: boolean
   readonly #evictionOrder = new EvictionOrder<CacheEntry<K, V>>()
   /** Those that became dirty since the last flush, in that order; some may be clean again. */
   #dirty: CacheEntry<K, V>[] = []
   #dirtyCount = 0
   /** The last stamp. */
   #stamp = 0
-  /** The entry that was found last: what is read is often written next. */
-  #latest: CacheEntry<K, V> | undefined
   #bytes = 0
   /** Under way; a listener may cause another one. */
   readonly #flushes: Flush<K, V>[] = []
@@ -77,12 +84,13 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
   #scanCount = 0
   #openScans = 0
 
-  constructor({ below, budget, record }: RecordCacheOptions<K, V>) {
+  constructor({ below, budget, record, index, windowed }: RecordCacheOptions<K, V>) {
     this.#below = below
     this.#serdes = below.serdes
     this.#budget = budget
     this.#record = record
-    this.#identity = below.serdes.key.identity
+    this.#entries = index ?? new KeyIndex(below.serdes)
+    this.#isWindowed = windowed === true
     this.#keySizeOf = below.serdes.key.sizeOf
     this.#sizer = new ValueSizer(below.serdes.value)
   }
@@ -94,23 +102,21 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
   }
 
   get(key: K): ValueAndTimestamp<V> | undefined {
-    const entry = this.#find(key)
-    if (entry === undefined) return this.#load(key)
+    const entry = this.#entries.find(key)
+    if (entry === undefined) return this.#isWindowed ? this.#below.get(key) : this.#load(key)
     entry.usedAt = this.#nextStamp()
-    this.#latest = entry
     return visible(entry)
   }
 
   peek(key: K): ValueAndTimestamp<V> | undefined {
-    const entry = this.#find(key)
+    const entry = this.#entries.find(key)
     return entry === undefined ? this.#below.get(key) : visible(entry)
   }
 
   put(key: K, value: V | undefined, timestamp: number): void {
-    let entry = this.#find(key)
+    let entry = this.#entries.find(key)
     if (entry === undefined) entry = this.#insert(key)
     else if (entry.isFlushing || this.#isScanned(entry)) entry = this.#replace(entry)
-    this.#latest = entry
     entry.value = value
     entry.timestamp = timestamp
     entry.remember(this.#record)
@@ -156,19 +162,6 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
     return sortedByStamp(dirty, ({ updatedAt }) => updatedAt)
   }
 
-  #find(key: K): CacheEntry<K, V> | undefined {
-    const latest = this.#latest
-    // Two objects may have the same bytes, and one may have changed; zero is not negative zero.
-    if (latest !== undefined && typeof key !== 'object' && Object.is(latest.key, key)) return latest
-    return this.#entries.get(this.#idOf(key))
-  }
-
-  #idOf(key: K): CacheKey {
-    const isMissing = key === null || key === undefined
-    if (this.#identity === undefined || isMissing) return keyText(this.#serdes.writeKey(key))
-    return this.#identity(key)
-  }
-
   /** What lies below comes into the cache; that there is nothing does not. */
   #load(key: K): ValueAndTimestamp<V> | undefined {
     const keyBytes = this.#serdes.writeKey(key)
@@ -183,7 +176,6 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
     entry.value = loaded.value
     entry.timestamp = loaded.timestamp
     entry.usedAt = this.#nextStamp()
-    this.#latest = entry
     this.#sizer.sample(length)
     this.#resize(entry)
     return loaded
@@ -191,8 +183,9 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
 
   #insert(key: K): CacheEntry<K, V> {
     const keySize = entryOverheadBytes + (this.#keySizeOf?.(key) ?? keyBytesDefault)
-    const entry = new CacheEntry<K, V>(this.#idOf(key), key, { epoch: this.#scanCount, keySize })
-    this.#entries.set(entry.id, entry)
+    const { id, key: own } = this.#entries.identify(key)
+    const entry = new CacheEntry<K, V>(id, own, { epoch: this.#scanCount, keySize })
+    this.#entries.set(entry)
     return entry
   }
 
@@ -209,7 +202,7 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
     const fresh = new CacheEntry<K, V>(id, key, { epoch: this.#scanCount, keySize })
     fresh.keyBytes = keyBytes
     fresh.text = text
-    this.#entries.set(id, fresh)
+    this.#entries.set(fresh)
     return fresh
   }
 
@@ -236,11 +229,9 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
 
   /** Takes an entry out of the cache, without a flush. */
   #forget(entry: CacheEntry<K, V>): void {
-    if (this.#entries.get(entry.id) !== entry) return
-    this.#entries.delete(entry.id)
+    if (!this.#entries.delete(entry)) return
     entry.usedAt = -1
     this.#account(-entry.size)
-    if (this.#latest === entry) this.#latest = undefined
   }
 
   #makeRoom(): void {
@@ -333,6 +324,10 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
     if (entry.value === undefined) this.#forget(entry)
   }
 
+  remove(key: K): void {
+    this.put(key, undefined, noTimestamp)
+  }
+
   scan(range: KvRange): EntryRows<K, V> {
     const order = this.#sorted()
     if (order.size === 0) return this.#below.scan(range)
@@ -351,7 +346,11 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
         for (const entry of entries.slice(next))
           if (entry.isFlushing) order.add(this.#withKeyBytes(entry))
       }
-      for (const entry of this.#dirty) if (entry.isDirty) order.add(this.#withKeyBytes(entry))
+      if (this.#isWindowed) {
+        for (const entry of this.#entries.values()) order.add(this.#withKeyBytes(entry))
+      } else {
+        for (const entry of this.#dirty) if (entry.isDirty) order.add(this.#withKeyBytes(entry))
+      }
       this.#order = order
     }
     return this.#order
@@ -367,7 +366,6 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
     this.#evictionOrder.clear()
     this.#dirty = []
     this.#dirtyCount = 0
-    this.#latest = undefined
     this.#order = undefined
     this.#below.close()
   }

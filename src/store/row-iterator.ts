@@ -1,15 +1,22 @@
+import type { Gauge } from '../metrics/registry.ts'
 import type { EntryRow, EntryRows } from './entry-table.ts'
 import type { StoreIterator } from './key-value-store.ts'
 
-/** The rows of a scan in the shape that a reader wants. */
+/** Makes of a row what a reader sees. */
+export type Shape<K, V, T> = (row: EntryRow<K, V>) => T
+
+/** The rows of a scan in the shape that a reader wants; counted while it is open. */
 export class RowIterator<K, V, T> implements StoreIterator<T> {
   /** Undefined once it has ended. */
   #rows: EntryRows<K, V> | undefined
-  readonly #shape: (row: EntryRow<K, V>) => T
+  readonly #shape: Shape<K, V, T>
+  readonly #open: Gauge
 
-  constructor(rows: EntryRows<K, V>, shape: (row: EntryRow<K, V>) => T) {
+  constructor(rows: EntryRows<K, V>, shape: Shape<K, V, T>, open: Gauge) {
     this.#rows = rows
     this.#shape = shape
+    this.#open = open
+    open.value += 1
   }
 
   next(): IteratorResult<T, undefined> {
@@ -19,8 +26,11 @@ export class RowIterator<K, V, T> implements StoreIterator<T> {
 
   return(): IteratorReturnResult<undefined> {
     const rows = this.#rows
-    this.#rows = undefined
-    rows?.[Symbol.dispose]()
+    if (rows !== undefined) {
+      this.#rows = undefined
+      this.#open.value -= 1
+      rows[Symbol.dispose]()
+    }
     return { done: true, value: undefined }
   }
 

@@ -1,4 +1,5 @@
 import type { KvEngine } from '../kv/kv.ts'
+import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 
 /**
  * Where the record that causes a write came from: a mutable object that the task owns and reuses,
@@ -35,6 +36,7 @@ export interface StoreContext {
   readonly changelog: ChangelogWriter
   /** Bytes that the record caches of this task may hold together; 0: no caching. */
   readonly cacheBytesMax: number
+  readonly metrics: StreamsMetrics
 }
 
 /**

@@ -1,57 +1,98 @@
 import { cacheBudget } from './cache-budget.ts'
 import { ChangeloggedTable } from './changelogged-table.ts'
-import type { AnyStore } from './descriptor.ts'
-import { DirectTable } from './direct-table.ts'
+import type { KeyValueStoreDescriptor } from './descriptor.ts'
 import type { EntryTable } from './entry-table.ts'
 import { PlainKeyValueStore } from './plain-key-value-store.ts'
 import { RecordCache } from './record-cache.ts'
 import type { StoreContext } from './state-store.ts'
+import {
+  byteTable,
+  changelogOf,
+  engineOf,
+  isCached,
+  isLogged,
+  type StoreToBuild,
+} from './store-layers.ts'
 import { StoreSerdes } from './store-serdes.ts'
 import { plainFormat, timestampedFormat } from './stored-value.ts'
 import { TimestampedStore } from './timestamped-key-value-store.ts'
-import { WriteBehind } from './write-behind.ts'
+import type { TypedSessionStore } from './typed-session-store.ts'
+import type { PlainWindowStore, StampedWindowStore } from './typed-window-stores.ts'
+import { buildSessionStore, buildWindowStore } from './windowed-store-builder.ts'
 
-/** A store as a topology has it: its descriptor, and what the operator that made it needs. */
-export interface StoreToBuild {
-  readonly descriptor: AnyStore
-  /** Keep a timestamp with each value: every table of the DSL. */
-  readonly timestamped: boolean
-  /** A source topic that serves as the changelog: nothing is written to it. */
-  readonly sourceTopic?: string | undefined
-}
+export type { StoreToBuild } from './store-layers.ts'
+
+// oxlint-disable-next-line typescript/no-explicit-any -- variance: a descriptor of any types fits
+type AnyKeyValueStore = KeyValueStoreDescriptor<any, any>
+
+/** A key-value store as it was built. */
+export type BuiltKeyValueStore =
+  | PlainKeyValueStore<unknown, unknown>
+  | TimestampedStore<unknown, unknown>
 
 /** A store as it was built: for its task, for processors and for queries. */
-export type BuiltStore = PlainKeyValueStore<unknown, unknown> | TimestampedStore<unknown, unknown>
+export type BuiltStore =
+  | BuiltKeyValueStore
+  | PlainWindowStore<unknown, unknown>
+  | StampedWindowStore<unknown, unknown>
+  | TypedSessionStore<unknown, unknown>
+
+/** Makes the store of a task, of the kind that its descriptor says. */
+export function buildStore(
+  node: StoreToBuild<AnyKeyValueStore>,
+  context: StoreContext,
+): BuiltKeyValueStore
+export function buildStore(node: StoreToBuild, context: StoreContext): BuiltStore
+export function buildStore(node: StoreToBuild, context: StoreContext): BuiltStore {
+  const { descriptor } = node
+  switch (descriptor.kind) {
+    case 'key-value':
+      return buildKeyValueStore({ ...node, descriptor }, context)
+    case 'window':
+      return buildWindowStore({ ...node, descriptor }, context)
+    case 'session':
+      return buildSessionStore({ ...node, descriptor }, context)
+    case 'versioned':
+      throw new Error('versioned stores cannot be built yet')
+    default:
+      throw new TypeError(descriptor satisfies never)
+  }
+}
 
 /**
- * Makes the store of a task (org.apache.kafka.streams.state.internals.KeyValueStoreBuilder and
- * TimestampedKeyValueStoreBuilder). It has a record cache when the descriptor says so, by default
- * when it is timestamped, unless the task has no bytes for caches.
+ * Java's KeyValueStoreBuilder and TimestampedKeyValueStoreBuilder. By default it is cached when it is
+ * timestamped.
  */
-export function buildStore(node: StoreToBuild, context: StoreContext): BuiltStore {
+function buildKeyValueStore(
+  node: StoreToBuild<AnyKeyValueStore>,
+  context: StoreContext,
+): BuiltKeyValueStore {
   const { descriptor, timestamped } = node
-  const engine = context.engine(descriptor.persistent ?? true)
+  const engine = engineOf(node, context)
   const format = timestamped ? timestampedFormat : plainFormat
-  const bytes = engine.persistent
-    ? WriteBehind.of(engine).table(descriptor.name, format)
-    : new DirectTable(engine, descriptor.name, format)
+  const bytes = byteTable(engine, descriptor.name, format)
   const serdes = new StoreSerdes<unknown, unknown>(descriptor.name, descriptor)
-  const logged = descriptor.changelog !== false
   const changelogged = new ChangeloggedTable({
     bytes,
     serdes,
     isTimestamped: timestamped,
     record: context.record,
-    changelog: logged && node.sourceTopic === undefined ? context.changelog : undefined,
+    changelog: changelogOf(node, context),
   })
-  const isCached = (descriptor.caching ?? timestamped) && context.cacheBytesMax > 0
-  const entries: EntryTable<unknown, unknown> = isCached
+  const entries: EntryTable<unknown, unknown> = isCached(node, context, timestamped)
     ? new RecordCache({
         below: changelogged,
         budget: cacheBudget(context),
         record: context.record,
       })
     : changelogged
-  const options = { persistent: engine.persistent, logged, serdes, entries, bytes }
+  const options = {
+    persistent: engine.persistent,
+    logged: isLogged(node),
+    serdes,
+    entries,
+    bytes,
+    openIterators: context.metrics.openIterators,
+  }
   return timestamped ? new TimestampedStore(options) : new PlainKeyValueStore(options)
 }

@@ -10,11 +10,12 @@ import { StreamsError } from '../errors.ts'
 import type { KvEngine, KvEngineFactory } from '../kv/kv.ts'
 import { lmdbEngine } from '../kv/lmdb-engine.ts'
 import { memoryEngine } from '../kv/memory-engine.ts'
+import { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import { serdes } from '../serde/serdes.ts'
 import { keyValueStore } from './descriptor.ts'
 import { PlainKeyValueStore } from './plain-key-value-store.ts'
 import { noHeaders, type RecordContext } from './state-store.ts'
-import { buildStore, type BuiltStore } from './store-builder.ts'
+import { buildStore, type BuiltKeyValueStore } from './store-builder.ts'
 import { timestampedFormat } from './stored-value.ts'
 
 type Row = readonly [key: string, value: number, timestamp: number]
@@ -54,7 +55,7 @@ class StoreWorld {
   /** The length of the changelog at the last commit. */
   committedOffset = 0
   engine: KvEngine
-  store: BuiltStore
+  store: BuiltKeyValueStore
   readonly #variant: Variant
   readonly #directory: string
 
@@ -65,7 +66,7 @@ class StoreWorld {
     this.store = this.#build()
   }
 
-  #build(): BuiltStore {
+  #build(): BuiltKeyValueStore {
     const { caching, timestamped, cacheBytesMax = 1_000_000 } = this.#variant
     const descriptor = keyValueStore('counts', { key: serdes.string, value: serdes.int, caching })
     const store = buildStore(
@@ -82,6 +83,7 @@ class StoreWorld {
           },
         },
         cacheBytesMax,
+        metrics: new StreamsMetrics(),
       },
     )
     store.setFlushListener(

@@ -14,6 +14,7 @@
  */
 import { assert } from '../base/assert.ts'
 import type { KvEngine, KvTransaction } from '../kv/kv.ts'
+import { SingleTable, type EngineTable } from './engine-table.ts'
 import { OffsetTable } from './offset-table.ts'
 import { PinnedTable, type PinnedTableHost } from './pinned-table.ts'
 import type { Pin } from './pins.ts'
@@ -65,8 +66,13 @@ export class WriteBehind implements PinnedTableHost {
     return buffer
   }
 
-  table(name: string, format: StoredFormat): PinnedTable {
-    const table = new PinnedTable(name, { format, host: this })
+  /** `rows`: where they lie; by default in the table of that name. */
+  table(
+    name: string,
+    format: StoredFormat,
+    rows: EngineTable = new SingleTable(this.engine, name),
+  ): PinnedTable {
+    const table = new PinnedTable(name, { rows, format, host: this })
     this.#tables.add(table)
     return table
   }
@@ -122,14 +128,14 @@ export class WriteBehind implements PinnedTableHost {
 
   /** False when there are no more rows. */
   #writeRows(transaction: KvTransaction, { table, runs }: TableWrite): boolean {
-    const { engineTable, format } = table
+    const { rows: engineTable, format } = table
     let bytes = 0
     for (let rows = 0; rows < writtenPerSlice && bytes < writtenBytesPerSlice; rows += 1) {
       const pin = runs.next()
       if (pin === undefined) return false
       const { key, value, timestamp } = pin
-      if (value === null) transaction.delete(engineTable, key)
-      else transaction.put(engineTable, key, format.encode(value, timestamp))
+      if (value === null) engineTable.delete(transaction, key)
+      else engineTable.put(transaction, key, format.encode(value, timestamp))
       bytes += key.length + (value?.length ?? 0)
     }
     return true

@@ -118,7 +118,7 @@ export class GlobalTask implements ContextTask {
   }
 
   #openStore(topology: GlobalSubtopology): void {
-    const { engines, cacheBytesMax } = this.#options
+    const { engines, cacheBytesMax, metrics } = this.#options
     const node = new TaskNode({ name: topology.processor.name, task: this.id, record: this.record })
     const store = buildStore(topology.store, {
       taskId: this.id,
@@ -127,6 +127,7 @@ export class GlobalTask implements ContextTask {
       engine: (persistent) => engines.engine(persistent),
       changelog: noChangelog,
       cacheBytesMax,
+      metrics,
     })
     this.#stores.set(store.name, { topology, store, readOnly: readOnlyStore(store), node })
   }

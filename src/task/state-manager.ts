@@ -59,7 +59,8 @@ export class StateManager {
 
   /** Opens the engines and makes the stores. */
   open(): void {
-    const { task, applicationId, engines, record, collector, cacheBytesMax } = this.#options
+    const { task, applicationId, engines, record, collector, cacheBytesMax, metrics } =
+      this.#options
     const { partition } = parseTaskId(task)
     const context = {
       taskId: task,
@@ -68,6 +69,7 @@ export class StateManager {
       engine: (persistent: boolean) => engines.engine(persistent),
       changelog: collector,
       cacheBytesMax,
+      metrics,
     }
     for (const node of this.#options.stores) {
       assert(node.sourceTopic === undefined, 'a store has a changelog of its own')

@@ -9,6 +9,7 @@ import { systemClock, yieldTurn } from '../../src/base/clock.ts'
 import { systemDisk } from '../../src/base/disk.ts'
 import { seededRandom, randomInteger } from '../../src/base/random.ts'
 import { lmdbEngine } from '../../src/kv/lmdb-engine.ts'
+import { StreamsMetrics } from '../../src/metrics/streams-metrics.ts'
 import { serdes } from '../../src/serde/serdes.ts'
 import { keyValueStore } from '../../src/store/descriptor.ts'
 import { noHeaders, type RecordContext } from '../../src/store/state-store.ts'
@@ -43,6 +44,7 @@ const context = {
     },
   },
   cacheBytesMax: 1_000_000,
+  metrics: new StreamsMetrics(),
 }
 const stores = ['counts', 'mirror'].map((name) => {
   const descriptor = keyValueStore(name, { key: serdes.string, value: serdes.long })

@@ -1,0 +1,138 @@
+/**
+ * Forgets windows that are too old. Time is what the store has seen: the latest start of a window, or
+ * end of a session, that was put or restored since it was opened
+ * (org.apache.kafka.streams.state.internals.AbstractRocksDBSegmentedBytesStore and InMemoryWindowStore).
+ *
+ * A row is not seen any more once it is as old as the retention. What comes too late is not put, but
+ * counted: in memory when it could not be seen, on disk when its whole segment has expired.
+ */
+import type { KvRange } from '../kv/kv.ts'
+import type { ByteTable, StoredRows } from './byte-table.ts'
+import type { SegmentTables } from './segment-tables.ts'
+import type { StoredRow, StoredValue } from './stored-value.ts'
+import type { WindowedKeys } from './windowed-keys.ts'
+
+export interface RetentionTableOptions {
+  readonly bytes: ByteTable
+  readonly segments: SegmentTables
+  readonly keys: WindowedKeys
+  readonly retention: number
+  readonly persistent: boolean
+  /** Counts a row that came too late. */
+  readonly expired: () => void
+}
+
+/** The layer of bytes of a store of windows or sessions. */
+export class RetentionTable implements ByteTable {
+  readonly #bytes: ByteTable
+  readonly #segments: SegmentTables
+  readonly #keys: WindowedKeys
+  readonly #retention: number
+  readonly #persistent: boolean
+  readonly #expired: () => void
+  #observedTime = -1
+
+  constructor(options: RetentionTableOptions) {
+    this.#bytes = options.bytes
+    this.#segments = options.segments
+    this.#keys = options.keys
+    // So that differences of times are exact, of unlimited windows too.
+    this.#retention = Math.min(options.retention, Number.MAX_SAFE_INTEGER)
+    this.#persistent = options.persistent
+    this.#expired = options.expired
+  }
+
+  #isVisible(key: Buffer): boolean {
+    return this.#keys.timeOf(key) > this.#observedTime - this.#retention
+  }
+
+  get(key: Buffer, text: string): StoredValue | undefined {
+    return this.#isVisible(key) ? this.#bytes.get(key, text) : undefined
+  }
+
+  put(key: Buffer, text: string, value: Buffer | null, timestamp: number): void {
+    if (this.#admit(key)) this.#bytes.put(key, text, value, timestamp)
+    else this.#expired()
+  }
+
+  /** As a put of null, of which nothing is counted. */
+  remove(key: Buffer, text: string): void {
+    if (this.#admit(key)) this.#bytes.put(key, text, null, -1)
+  }
+
+  /** Moves the time; false: the row comes too late. */
+  #admit(key: Buffer): boolean {
+    const time = this.#keys.timeOf(key)
+    if (time > this.#observedTime) this.#observedTime = time
+    const segments = this.#segments
+    const oldest = this.#observedTime - this.#retention
+    const oldestSegment = segments.segmentOf(oldest)
+    const segment = segments.segmentOf(time)
+    const isLate = this.#persistent ? segment < oldestSegment : time <= oldest
+    if (isLate) return false
+    segments.ensure(segment)
+    segments.expireBefore(oldestSegment)
+    return true
+  }
+
+  scan(range: KvRange): StoredRows {
+    return new VisibleRows(this.#bytes.scan(range), (key) => this.#isVisible(key))
+  }
+
+  approximateEntryCount(): number {
+    return this.#bytes.approximateEntryCount()
+  }
+
+  restore(changelogKey: Buffer, value: Buffer | null, timestamp: number): void {
+    // Nobody writes such a record.
+    if (!this.#keys.isChangelogKey(changelogKey)) return
+    const key = this.#keys.withSegment(changelogKey)
+    if (this.#admit(key)) this.#bytes.restore(key, value, timestamp)
+    else if (!this.#persistent) this.#expired()
+  }
+
+  restored(offset: number): void {
+    this.#bytes.restored(offset)
+  }
+
+  restoreOffset(): number {
+    return this.#bytes.restoreOffset()
+  }
+
+  committed(offset: number | undefined): void {
+    this.#bytes.committed(offset)
+  }
+
+  writeBehind(): boolean {
+    return this.#bytes.writeBehind()
+  }
+
+  pinnedBytes(): number {
+    return this.#bytes.pinnedBytes()
+  }
+
+  close(): void {
+    this.#bytes.close()
+  }
+}
+
+/** Rows without those that are too old. */
+class VisibleRows implements StoredRows {
+  readonly #rows: StoredRows
+  readonly #isVisible: (key: Buffer) => boolean
+
+  constructor(rows: StoredRows, isVisible: (key: Buffer) => boolean) {
+    this.#rows = rows
+    this.#isVisible = isVisible
+  }
+
+  next(): StoredRow | undefined {
+    let row = this.#rows.next()
+    while (row !== undefined && !this.#isVisible(row.key)) row = this.#rows.next()
+    return row
+  }
+
+  [Symbol.dispose](): void {
+    this.#rows[Symbol.dispose]()
+  }
+}

@@ -1,0 +1,238 @@
+/**
+ * Rows in segments of time, each in a table of its own, so that a segment that is too old is dropped as
+ * a whole (org.apache.kafka.streams.state.internals.AbstractSegments). A key up here begins with the
+ * number of its segment in eight bytes, which gives the order of a scan; the tables have it without:
+ *
+ *     key        segment  what the store makes of key and time
+ *     in table   store/interval/segment:  what the store makes of key and time
+ *
+ * A segment expires at once for readers. Its table goes only when the commit in which it expired is in
+ * the engine: after a crash, the engine must have what an earlier commit saw.
+ */
+import type { KvEngine, KvIterator, KvRange, KvTable } from '../kv/kv.ts'
+import { keyText } from '../kv/sorted-rows.ts'
+import type { StoredRows } from './byte-table.ts'
+import type { EngineTable, EngineWrites } from './engine-table.ts'
+import type { StoredFormat, StoredRow } from './stored-value.ts'
+import { OffsetTable } from './offset-table.ts'
+import { readTime, timeBytes, writeTime } from './time-bytes.ts'
+
+/** The bytes of a segment's number at the beginning of a key. */
+export const segmentBytes = timeBytes
+
+/** The order of segments is that of their bytes: negative numbers come last. */
+function compareSegments(a: number, b: number): number {
+  return a < 0 === b < 0 ? a - b : b - a
+}
+
+interface Segment {
+  readonly id: number
+  readonly table: KvTable
+  /** The bytes of its number. */
+  readonly prefix: Buffer
+}
+
+/** The tables of one store's segments. */
+export class SegmentTables implements EngineTable {
+  readonly interval: number
+  readonly #engine: KvEngine
+  readonly #name: string
+  readonly #segments = new Map<number, Segment>()
+  /** The segment that was used last: the next row is most often in the same. */
+  #latest: Segment | undefined
+  /** Segments in which there may be rows, in their order. */
+  #known: number[] = []
+  #latestKnown: number | undefined
+  /** Segments from 0 to before this one have expired. */
+  #expiredBefore = 0
+  #committedBefore = 0
+  #writingBefore = 0
+
+  constructor(engine: KvEngine, options: { name: string; interval: number }) {
+    this.#engine = engine
+    this.interval = options.interval
+    this.#name = `${options.name}/${options.interval}/`
+    this.#forgetOthers(options.name)
+    for (const name of engine.tableNames()) {
+      if (name.startsWith(this.#name)) this.ensure(Number(name.slice(this.#name.length)))
+    }
+  }
+
+  /** Rows in segments of another interval would not be found: they are restored from the changelog. */
+  #forgetOthers(store: string): void {
+    const engine = this.#engine
+    const others = engine
+      .tableNames()
+      .filter((name) => name.startsWith(`${store}/`) && !name.startsWith(this.#name))
+    if (others.length === 0) return
+    const batch = engine.batch()
+    new OffsetTable(engine).put(batch, store, 0)
+    batch.commit()
+    for (const name of others) engine.dropTable(name)
+  }
+
+  segmentOf(time: number): number {
+    return Math.trunc(time / this.interval)
+  }
+
+  /** Remembers that there may be rows in a segment. */
+  note(id: number): void {
+    if (id === this.#latestKnown) return
+    this.#latestKnown = id
+    if (this.#known.includes(id)) return
+    this.#known.push(id)
+    this.#known.sort(compareSegments)
+  }
+
+  /** Makes the table of a segment unless there is one. */
+  ensure(id: number): void {
+    if (this.#latest?.id === id || this.#segments.has(id)) return
+    const prefix = Buffer.allocUnsafeSlow(segmentBytes)
+    writeTime(prefix, id, 0)
+    this.#segments.set(id, { id, prefix, table: this.#engine.table(`${this.#name}${id}`) })
+    this.note(id)
+  }
+
+  /** Segments between two, both included, in which there may be rows. */
+  between(first: number, last: number): number[] {
+    return this.#known.filter(
+      (id) => compareSegments(id, first) >= 0 && compareSegments(id, last) <= 0,
+    )
+  }
+
+  /** All segments before that one have expired. */
+  expireBefore(id: number): void {
+    if (id <= this.#expiredBefore) return
+    this.#expiredBefore = id
+    this.#known = this.#known.filter((known) => !this.#isExpired(known, id))
+    this.#latest = undefined
+    this.#latestKnown = undefined
+    if (!this.#engine.persistent) this.#drop(id)
+  }
+
+  #isExpired(id: number, before: number): boolean {
+    return id >= 0 && id < before
+  }
+
+  #drop(before: number): void {
+    for (const { id, table } of this.#segments.values()) {
+      if (!this.#isExpired(id, before)) continue
+      this.#segments.delete(id)
+      this.#engine.dropTable(table.name)
+    }
+  }
+
+  committed(): void {
+    this.#committedBefore = this.#expiredBefore
+  }
+
+  beginWrite(): void {
+    this.#writingBefore = this.#committedBefore
+  }
+
+  endWrite(): void {
+    this.#drop(this.#writingBefore)
+  }
+
+  #segment(key: Buffer): Segment | undefined {
+    const id = readTime(key, 0)
+    const latest = this.#latest
+    if (latest?.id === id) return latest
+    const segment = this.#segments.get(id)
+    if (segment !== undefined) this.#latest = segment
+    return segment
+  }
+
+  get(key: Buffer, text: string): Buffer | undefined {
+    const segment = this.#segment(key)
+    if (segment === undefined || this.#isExpired(segment.id, this.#expiredBefore)) return undefined
+    return segment.table.get(key.subarray(segmentBytes), text.slice(segmentBytes))
+  }
+
+  put(writes: EngineWrites, key: Buffer, value: Buffer): void {
+    const segment = this.#segment(key)
+    if (segment === undefined || this.#isExpired(segment.id, this.#writingBefore)) return
+    writes.put(segment.table, key.subarray(segmentBytes), value)
+  }
+
+  delete(writes: EngineWrites, key: Buffer): void {
+    const segment = this.#segment(key)
+    if (segment !== undefined) writes.delete(segment.table, key.subarray(segmentBytes))
+  }
+
+  putNow(key: Buffer, value: Buffer): void {
+    this.#segment(key)?.table.put(key.subarray(segmentBytes), value)
+  }
+
+  deleteNow(key: Buffer): void {
+    this.#segment(key)?.table.delete(key.subarray(segmentBytes))
+  }
+
+  /** `from` and `to` begin with their segments. */
+  scan(range: KvRange, format: StoredFormat): StoredRows {
+    const { from, to, toExclusive, reverse } = range
+    const first = from === undefined ? undefined : readTime(from, 0)
+    const last = to === undefined ? undefined : readTime(to, 0)
+    const segments = [...this.#segments.values()].filter(
+      ({ id }) =>
+        !this.#isExpired(id, this.#expiredBefore) &&
+        (first === undefined || compareSegments(id, first) >= 0) &&
+        (last === undefined || compareSegments(id, last) <= 0),
+    )
+    segments.sort((a, b) => compareSegments(a.id, b.id))
+    if (reverse === true) segments.reverse()
+    const scans = segments.map(({ id, prefix, table }) => ({
+      prefix,
+      rows: table.range({
+        ...(id === first && from !== undefined && { from: from.subarray(segmentBytes) }),
+        ...(id === last && to !== undefined && { to: to.subarray(segmentBytes), toExclusive }),
+        reverse,
+      }),
+    }))
+    return new SegmentRows(scans, format)
+  }
+
+  approximateEntryCount(): number {
+    let count = 0
+    for (const { id, table } of this.#segments.values()) {
+      if (!this.#isExpired(id, this.#expiredBefore)) count += table.approximateEntryCount()
+    }
+    return count
+  }
+}
+
+interface SegmentScan {
+  readonly prefix: Buffer
+  readonly rows: KvIterator
+}
+
+/** The rows of several segments, one after the other; all were begun at one moment. */
+class SegmentRows implements StoredRows {
+  readonly #scans: readonly SegmentScan[]
+  readonly #format: StoredFormat
+  #current = 0
+
+  constructor(scans: readonly SegmentScan[], format: StoredFormat) {
+    this.#scans = scans
+    this.#format = format
+  }
+
+  next(): StoredRow | undefined {
+    while (this.#current < this.#scans.length) {
+      const { prefix, rows } = this.#scans[this.#current] as SegmentScan
+      const { value: row } = rows.next()
+      if (row !== undefined) {
+        const key = Buffer.concat([prefix, row.key])
+        const { value, timestamp } = this.#format.decode(row.value)
+        return { text: keyText(key), key, value, timestamp }
+      }
+      this.#current += 1
+    }
+    return undefined
+  }
+
+  [Symbol.dispose](): void {
+    for (const { rows } of this.#scans) rows[Symbol.dispose]()
+    this.#current = this.#scans.length
+  }
+}

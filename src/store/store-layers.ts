@@ -1,0 +1,52 @@
+import type { KvEngine } from '../kv/kv.ts'
+import type { ByteTable } from './byte-table.ts'
+import type { AnyStore } from './descriptor.ts'
+import { DirectTable } from './direct-table.ts'
+import type { EngineTable } from './engine-table.ts'
+import type { ChangelogWriter, StoreContext } from './state-store.ts'
+import type { StoredFormat } from './stored-value.ts'
+import { WriteBehind } from './write-behind.ts'
+
+/** A store as a topology has it: its descriptor, and what the operator that made it needs. */
+export interface StoreToBuild<D extends AnyStore = AnyStore> {
+  readonly descriptor: D
+  /** Keep a timestamp with each value: every table of the DSL. */
+  readonly timestamped: boolean
+  /** Windows and sessions by time first. */
+  readonly timeOrdered?: boolean
+  /** A source topic that serves as the changelog: nothing is written to it. */
+  readonly sourceTopic?: string | undefined
+}
+
+export function engineOf({ descriptor }: StoreToBuild, context: StoreContext): KvEngine {
+  return context.engine(descriptor.persistent ?? true)
+}
+
+/** The layer of bytes over an engine; `rows` as for both of its classes. */
+export function byteTable(
+  engine: KvEngine,
+  name: string,
+  format: StoredFormat,
+  rows?: EngineTable,
+): ByteTable {
+  return engine.persistent
+    ? WriteBehind.of(engine).table(name, format, rows)
+    : new DirectTable(engine, name, format, rows)
+}
+
+export function isLogged({ descriptor }: StoreToBuild): boolean {
+  return descriptor.changelog !== false
+}
+
+/** Where the changes of a store go; undefined: nowhere. */
+export function changelogOf(
+  node: StoreToBuild,
+  context: StoreContext,
+): ChangelogWriter | undefined {
+  return isLogged(node) && node.sourceTopic === undefined ? context.changelog : undefined
+}
+
+/** A store has a record cache when its descriptor says so, unless the task has no bytes for caches. */
+export function isCached(node: StoreToBuild, context: StoreContext, byDefault: boolean): boolean {
+  return (node.descriptor.caching ?? byDefault) && context.cacheBytesMax > 0
+}

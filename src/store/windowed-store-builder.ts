@@ -1,0 +1,151 @@
+import type { KvEngine } from '../kv/kv.ts'
+import type { ByteTable } from './byte-table.ts'
+import { cacheBudget } from './cache-budget.ts'
+import { ChangeloggedTable } from './changelogged-table.ts'
+import type { SessionStoreDescriptor, WindowStoreDescriptor } from './descriptor.ts'
+import { DuplicatesTable } from './duplicates-table.ts'
+import type { EntryTable } from './entry-table.ts'
+import { RecordCache } from './record-cache.ts'
+import { RetentionTable } from './retention-table.ts'
+import { requiredTime, segmentIntervalOf } from './retention.ts'
+import { SegmentTables, segmentBytes } from './segment-tables.ts'
+import type { StoreContext } from './state-store.ts'
+import {
+  byteTable,
+  changelogOf,
+  engineOf,
+  isCached,
+  isLogged,
+  type StoreToBuild,
+} from './store-layers.ts'
+import { StoreSerdes } from './store-serdes.ts'
+import { plainFormat, timestampedFormat, type StoredFormat } from './stored-value.ts'
+import { TypedSessionStore } from './typed-session-store.ts'
+import { PlainWindowStore, StampedWindowStore } from './typed-window-stores.ts'
+import { WindowedIndex } from './windowed-index.ts'
+import { SessionKeys, WindowKeys, type WindowedKeys } from './windowed-keys.ts'
+import { windowedKeySerde } from './windowed-store.ts'
+import type { Windowed } from './windowed.ts'
+
+type AnyWindowedStore =
+  | WindowStoreDescriptor<unknown, unknown>
+  | SessionStoreDescriptor<unknown, unknown>
+
+/** Label of the metric of dropped records. */
+const droppedExpired = 'expired-window'
+
+/** What the layers of one store share. */
+interface Base<Keys extends WindowedKeys> {
+  readonly engine: KvEngine
+  readonly segments: SegmentTables
+  readonly keys: Keys
+  readonly bytes: ByteTable
+  /** Of the key alone. */
+  readonly keySerdes: StoreSerdes<unknown, unknown>
+  readonly serdes: StoreSerdes<Windowed<unknown>, unknown>
+}
+
+/**
+ * Java's WindowStoreBuilder and TimestampedWindowStoreBuilder. By default it is cached when it is
+ * timestamped; never when it retains duplicates or is time-ordered.
+ */
+export function buildWindowStore(
+  node: StoreToBuild<WindowStoreDescriptor<unknown, unknown>>,
+  context: StoreContext,
+): PlainWindowStore<unknown, unknown> | StampedWindowStore<unknown, unknown> {
+  const { descriptor, timestamped } = node
+  const size = requiredTime(descriptor, 'windowSize')
+  const format = timestamped ? timestampedFormat : plainFormat
+  const base = baseOf(node, context, {
+    format,
+    makeKeys: (segmentOf) => new WindowKeys(segmentOf, size),
+  })
+  const entries =
+    descriptor.retainDuplicates === true
+      ? new DuplicatesTable({
+          ...base,
+          record: context.record,
+          changelog: changelogOf(node, context),
+        })
+      : entriesOf(node, context, base)
+  const options = { ...optionsOf(node, context, base), entries }
+  return timestamped ? new StampedWindowStore(options) : new PlainWindowStore(options)
+}
+
+/** Java's SessionStoreBuilder. It is cached when the descriptor says so, as that of a session aggregation does. */
+export function buildSessionStore(
+  node: StoreToBuild<SessionStoreDescriptor<unknown, unknown>>,
+  context: StoreContext,
+): TypedSessionStore<unknown, unknown> {
+  const makeKeys = (segmentOf: (time: number) => number): SessionKeys => new SessionKeys(segmentOf)
+  const base = baseOf(node, context, { format: plainFormat, makeKeys })
+  const entries = entriesOf({ ...node, timestamped: false }, context, base)
+  return new TypedSessionStore({ ...optionsOf(node, context, base), entries })
+}
+
+function baseOf<Keys extends WindowedKeys>(
+  node: StoreToBuild<AnyWindowedStore>,
+  context: StoreContext,
+  options: { format: StoredFormat; makeKeys: (segmentOf: (time: number) => number) => Keys },
+): Base<Keys> {
+  const { descriptor } = node
+  const { name } = descriptor
+  const engine = engineOf(node, context)
+  const retention = requiredTime(descriptor, 'retention')
+  const segments = new SegmentTables(engine, { name, interval: segmentIntervalOf(retention) })
+  const keys = options.makeKeys((time) => segments.segmentOf(time))
+  const bytes = new RetentionTable({
+    bytes: byteTable(engine, name, options.format, segments),
+    segments,
+    keys,
+    retention,
+    persistent: engine.persistent,
+    expired: () => context.metrics.dropped(droppedExpired),
+  })
+  const keySerdes = new StoreSerdes<unknown, unknown>(name, descriptor)
+  const serdes = new StoreSerdes<Windowed<unknown>, unknown>(name, {
+    key: windowedKeySerde(descriptor.key, keys),
+    value: descriptor.value,
+  })
+  return { engine, segments, keys, bytes, keySerdes, serdes }
+}
+
+function entriesOf(
+  node: StoreToBuild<AnyWindowedStore>,
+  context: StoreContext,
+  { bytes, serdes }: Base<WindowedKeys>,
+): EntryTable<Windowed<unknown>, unknown> {
+  const changelogged = new ChangeloggedTable({
+    bytes,
+    serdes,
+    isTimestamped: node.timestamped,
+    record: context.record,
+    changelog: changelogOf(node, context),
+    changelogKey: (keyBytes) => keyBytes.subarray(segmentBytes),
+  })
+  if (node.timeOrdered === true || !isCached(node, context, node.timestamped)) return changelogged
+  return new RecordCache({
+    below: changelogged,
+    budget: cacheBudget(context),
+    record: context.record,
+    index: new WindowedIndex(node.descriptor.key),
+    windowed: true,
+  })
+}
+
+function optionsOf<Keys extends WindowedKeys>(
+  node: StoreToBuild<AnyWindowedStore>,
+  context: StoreContext,
+  base: Base<Keys>,
+): {
+  persistent: boolean
+  logged: boolean
+  openIterators: StoreContext['metrics']['openIterators']
+} & Base<Keys> {
+  return {
+    ...base,
+    persistent: base.engine.persistent,
+    logged: isLogged(node),
+    openIterators: context.metrics.openIterators,
+  }
+}

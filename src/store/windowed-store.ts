@@ -1,0 +1,112 @@
+/**
+ * What stores of windows and of sessions share: the outermost layer, with typed keys
+ * (org.apache.kafka.streams.state.internals.MeteredWindowStore and MeteredSessionStore).
+ */
+import { StreamsError } from '../errors.ts'
+import type { Serde } from '../serde/serde.ts'
+import type { EntryRows } from './entry-table.ts'
+import { LayeredStore, type LayeredStoreOptions } from './layered-store.ts'
+import type { SegmentTables } from './segment-tables.ts'
+import type { StoreSerdes } from './store-serdes.ts'
+import type { WindowedKeys, WindowedQuery } from './windowed-keys.ts'
+import { scanByTime, scanWindows, type WindowedTable } from './windowed-scan.ts'
+import type { Windowed } from './windowed.ts'
+
+export interface WindowedStoreOptions<K, V, Keys extends WindowedKeys> extends LayeredStoreOptions<
+  Windowed<K>,
+  V
+> {
+  /** Of the key alone. */
+  readonly keySerdes: StoreSerdes<K, V>
+  readonly keys: Keys
+  readonly segments: SegmentTables
+}
+
+/** A row's key as a serde: key and window to the bytes of the row, and back. */
+export function windowedKeySerde<K>(key: Serde<K>, keys: WindowedKeys): Serde<Windowed<K>> {
+  const { sizeOf } = key
+  return {
+    name: key.name,
+    serialize: ({ key: inner, window }) => keys.write(key.serialize(inner), window),
+    deserialize: (bytes) => {
+      const row = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+      return { key: key.deserialize(keys.keyOf(row)), window: keys.windowOf(row) }
+    },
+    ...(sizeOf && { sizeOf: ({ key: inner }: Windowed<K>) => sizeOf(inner) }),
+  }
+}
+
+/** A store of keys in windows; what reading and writing look like is for its heirs. */
+export abstract class WindowedStore<K, V, Keys extends WindowedKeys> extends LayeredStore<
+  Windowed<K>,
+  V
+> {
+  protected readonly keys: Keys
+  protected readonly segments: SegmentTables
+  protected readonly table: WindowedTable<K, V>
+  readonly #keySerdes: StoreSerdes<K, V>
+  readonly #sought: { key: K; window: { start: number; end: number } }
+
+  constructor(options: WindowedStoreOptions<K, V, Keys>) {
+    super(options)
+    const { entries, keys, segments, keySerdes } = options
+    this.keys = keys
+    this.segments = segments
+    this.table = { entries, keys, segments }
+    this.#keySerdes = keySerdes
+    this.#sought = { key: undefined as K, window: { start: 0, end: 0 } }
+  }
+
+  /** One object for all look-ups: nobody keeps it. */
+  protected sought(key: K, start: number, end: number): Windowed<K> {
+    this.assertKey(key)
+    const sought = this.#sought
+    sought.key = key
+    sought.window.start = start
+    sought.window.end = end
+    return sought
+  }
+
+  protected assertKey(key: K): void {
+    if (key !== null && key !== undefined) return
+    throw new StreamsError('KEY_INVALID', { store: this.name, detail: `it is ${String(key)}` })
+  }
+
+  protected keyBytes(key: K): Buffer {
+    return this.#keySerdes.writeKey(key)
+  }
+
+  protected queryOfKey(
+    key: K,
+    lowest: number,
+    highest: number,
+    options: { reverse?: boolean } | undefined,
+  ): WindowedQuery {
+    const bytes = this.keyBytes(key)
+    return { from: bytes, to: bytes, lowest, highest, reverse: options?.reverse === true }
+  }
+
+  protected queryOfKeys(
+    { from, to }: { from?: K; to?: K },
+    lowest: number,
+    highest: number,
+    options: { reverse?: boolean } | undefined,
+  ): WindowedQuery {
+    return {
+      from: from === undefined ? undefined : this.keyBytes(from),
+      to: to === undefined ? undefined : this.keyBytes(to),
+      lowest,
+      highest,
+      reverse: options?.reverse === true,
+    }
+  }
+
+  protected scan(query: WindowedQuery): EntryRows<Windowed<K>, V> {
+    return scanWindows(this.table, query)
+  }
+
+  /** Of keys in a range; in memory by time first. */
+  protected scanKeys(query: WindowedQuery): EntryRows<Windowed<K>, V> {
+    return this.persistent ? scanWindows(this.table, query) : scanByTime(this.table, query)
+  }
+}
