@@ -6,6 +6,7 @@ import { assert } from '../base/assert.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import type { NodeProcessor } from '../processor/processor.ts'
 import { partitionForKey } from '../protocol/murmur2.ts'
+import type { Serde } from '../serde/serde.ts'
 import { noHeaders, type ChangelogWriter, type RecordContext } from '../store/state-store.ts'
 import type { SinkNode } from '../topology/node.ts'
 import type { LaterRecord, RecordSink } from './record-sink.ts'
@@ -62,8 +63,8 @@ export class RecordCollector implements ChangelogWriter {
   }
 
   #send(node: SinkNode, topic: string, key: unknown, value: unknown): void {
-    const keyBytes = key === null ? null : node.key.serialize(key)
-    const valueBytes = value === null ? null : node.value.serialize(value)
+    const keyBytes = serialized(node.key, key)
+    const valueBytes = serialized(node.value, value)
     const partitionCount = this.#sink.partitionCount(topic)
     const partition =
       node.partitioner === undefined
@@ -76,8 +77,8 @@ export class RecordCollector implements ChangelogWriter {
 
   /** The partition is chosen when it is known how many there are. */
   #later(node: SinkNode, topic: string, key: unknown, value: unknown): LaterRecord {
-    const keyBytes = key === null ? null : node.key.serialize(key)
-    const valueBytes = value === null ? null : node.value.serialize(value)
+    const keyBytes = serialized(node.key, key)
+    const valueBytes = serialized(node.value, value)
     const { partitioner } = node
     const { timestamp, headers } = this.#record
     return {
@@ -116,4 +117,9 @@ function checkedPartition(partition: number, partitionCount: number): number {
   throw new Error(
     `the partitioner returned ${partition}, the topic has ${partitionCount} partitions`,
   )
+}
+
+/** What a function of the user left undefined is null on the wire. */
+function serialized(serde: Serde<unknown>, value: unknown): Uint8Array | null {
+  return value === null || value === undefined ? null : serde.serialize(value)
 }

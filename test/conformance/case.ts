@@ -44,6 +44,14 @@ export interface Step {
   readonly processors?: readonly string[]
   /** Of a `globalStore`: the name of the step that reads its topic. */
   readonly source?: string
+  /** Of a `split`: names of its branches, and of the step for the rest; of a `branch`: which one. */
+  readonly branches?: readonly string[]
+  readonly rest?: string
+  readonly branch?: string
+  /** Of a `print`. */
+  readonly label?: string
+  /** Of a `repartition`. */
+  readonly partitions?: number
   /** Of a `store`: it keeps a timestamp with each value. */
   readonly timestamped?: boolean
   readonly caching?: boolean

@@ -1,26 +1,30 @@
+import type { Optimizations } from '../../src/dsl/optimization.ts'
 import { StreamsBuilder } from '../../src/dsl/streams-builder.ts'
 import type { Topology } from '../../src/topology/topology.ts'
 import { InvalidCase, listOf, type Step } from './case.ts'
 import { globalOps } from './ops/global.ts'
+import { joinOps } from './ops/joins.ts'
 import { OpCall, type OpFamily, type PeekListener } from './ops/op.ts'
+import { routeOps } from './ops/routes.ts'
 import { streamOps } from './ops/streams.ts'
 import { tableOps } from './ops/tables.ts'
 
 /** Each family of operators brings its ops; a new one is a line here. */
-const families: readonly OpFamily[] = [streamOps, tableOps, globalOps]
+const families: readonly OpFamily[] = [streamOps, tableOps, globalOps, routeOps, joinOps]
 
 const ops = new Map(families.flatMap((family) => Object.entries(family.ops)))
 const kinds = families.flatMap((family) => family.kinds ?? [])
 
 /** Writes the program of a case with StreamsBuilder: one method call for each step. */
 export class Program {
-  readonly #builder = new StreamsBuilder()
+  readonly #builder: StreamsBuilder
   /** What each step gave, by id. */
   readonly #steps = new Map<string, unknown>()
   readonly #peeked: PeekListener
   #previous: unknown
 
-  constructor(peeked: PeekListener) {
+  constructor(peeked: PeekListener, optimize: Optimizations = 'none') {
+    this.#builder = new StreamsBuilder({ optimize })
     this.#peeked = peeked
   }
 

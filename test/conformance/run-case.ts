@@ -1,4 +1,5 @@
 import { isStreamsError, messageOf } from '../../src/errors.ts'
+import type { Optimization, Optimizations } from '../../src/dsl/optimization.ts'
 import { topic } from '../../src/dsl/topic.ts'
 import { nullable } from '../../src/serde/nullable.ts'
 import { serdes } from '../../src/serde/serdes.ts'
@@ -10,6 +11,7 @@ import {
   InvalidCase,
   isRecord,
   listOf,
+  type CaseConfig,
   type CaseResult,
   type ConformanceCase,
   type ProducedRow,
@@ -37,16 +39,16 @@ const sourceOps: ReadonlySet<string> = new Set([
 /** What Millpond makes of a case. */
 export function runCase(given: ConformanceCase): CaseResult {
   const { config = {}, topology: steps, script } = given
-  if ((config.optimization ?? 'none') !== 'none') {
-    throw new InvalidCase('Millpond has no topology.optimization yet')
-  }
   let rows: ProducedRow[] = []
   let topology: Topology
   let driver: TopologyTestDriver
   try {
     topology = isProcessorProgram(steps)
       ? buildProcessorProgram(steps)
-      : new Program((step, key, value) => rows.push([`(${step})`, key, value])).build(steps)
+      : new Program(
+          (step, key, value) => rows.push([`(${step})`, key, value]),
+          optimizationsOf(config),
+        ).build(steps)
     // The guarantee has no bearing on what a test driver produces: Kafka Streams has to agree.
     driver = new TopologyTestDriver(topology, {
       applicationId,
@@ -78,6 +80,12 @@ export function runCase(given: ConformanceCase): CaseResult {
   }
 }
 
+/** Kafka Streams writes them with dots and commas. */
+function optimizationsOf({ optimization = 'none' }: CaseConfig): Optimizations {
+  if (optimization === 'none' || optimization === 'all') return optimization
+  return optimization.split(',').map((each) => each.replaceAll('.', '-') as Optimization)
+}
+
 /** An error of another kind is a fault of ours, never what Kafka Streams means by its failures. */
 function failure(where: string, error: unknown): CaseResult {
   if (error instanceof InvalidCase) throw error
@@ -103,8 +111,7 @@ function perform(driver: TopologyTestDriver, entry: ScriptEntry, steps: readonly
 
 function sourceOf(name: string, steps: readonly Step[]): Step {
   const source = steps.find(
-    ({ op, topic: topics }) =>
-      sourceOps.has(op) && listOf(topics).includes(name),
+    ({ op, topic: topics }) => sourceOps.has(op) && listOf(topics).includes(name),
   )
   if (source === undefined) throw new InvalidCase(`no step reads the topic ${name}`)
   return source

@@ -32,10 +32,13 @@ final class Program {
     StreamOps.addTo(OPS);
     TableOps.addTo(OPS);
     GlobalOps.addTo(OPS);
+    RouteOps.addTo(OPS);
+    JoinOps.addTo(OPS);
 
     KINDS.put(KStream.class, "stream");
     KINDS.put(KTable.class, "table");
     KINDS.put(GlobalKTable.class, "globalTable");
+    KINDS.put(RouteOps.Split.class, "branches");
     KINDS.put(KGroupedStream.class, "grouped");
     KINDS.put(KGroupedTable.class, "groupedTable");
     KINDS.put(TimeWindowedKStream.class, "windowed");
