@@ -49,6 +49,36 @@ export {
 } from './topology/timestamp-extractors.ts'
 export type { Topology } from './topology/topology.ts'
 
+export type { FixedKeyRecord } from './processor/fixed-key-record.ts'
+export { timestamped } from './processor/local-store.ts'
+export type {
+  LocalStore,
+  NoStores,
+  StoreAccess,
+  Stores,
+  Timestamped,
+} from './processor/local-store.ts'
+export type {
+  FixedKeyProcessorContext,
+  ForwardOptions,
+  ForwardedRecord,
+  ProcessingContext,
+  ProcessorContext,
+  ScheduleOptions,
+} from './processor/processor-context.ts'
+export type {
+  FixedKeyProcessFunction,
+  FixedKeyProcessor,
+  FixedKeyProcessorSupplier,
+  ProcessFunction,
+  Processor,
+  ProcessorSupplier,
+} from './processor/processor-supplier.ts'
+export type { PunctuationType } from './processor/processor.ts'
+export type { StreamRecord } from './processor/stream-record.ts'
+export type { ProcessOptions, ProcessValuesOptions } from './dsl/kstream-process.ts'
+export type { PatternOptions } from './dsl/graph/stream-source-node.ts'
+
 export { nullable } from './serde/nullable.ts'
 export type { Serde, SerdeText } from './serde/serde.ts'
 export { serdes } from './serde/serdes.ts'
@@ -105,7 +135,7 @@ export type {
 } from './kafka-streams.ts'
 export type { Endpoint } from './group/membership.ts'
 export type { StreamsMetrics } from './metrics/streams-metrics.ts'
-export type { TaskId } from './processor/record-metadata.ts'
+export type { RecordMetadata, TaskId } from './processor/record-metadata.ts'
 export type {
   QueryOptions,
   QueryRangeOptions,

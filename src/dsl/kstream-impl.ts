@@ -1,4 +1,9 @@
 import { StreamsError } from '../errors.ts'
+import type { Stores } from '../processor/local-store.ts'
+import type {
+  FixedKeyProcessorSupplier,
+  ProcessorSupplier,
+} from '../processor/processor-supplier.ts'
 import type { NodeSupplier } from '../processor/processor.ts'
 import type { TopicNameExtractor } from '../topology/node.ts'
 import type { GraphNode } from './graph/graph-node.ts'
@@ -8,6 +13,12 @@ import type { KGroupedStream } from './kgrouped-stream.ts'
 import { KGroupedStreamImpl } from './kgrouped-stream-impl.ts'
 import type { KStream } from './kstream.ts'
 import { joinWith } from './kstream-join.ts'
+import {
+  processStream,
+  processValuesOfStream,
+  type ProcessOptions,
+  type ProcessValuesOptions,
+} from './kstream-process.ts'
 import { repartitionStream, type RepartitionOptions } from './kstream-repartition.ts'
 import {
   splitStream,
@@ -240,6 +251,20 @@ export class KStreamImpl<K, V> implements KStream<K, V> {
 
   repartition(options?: RepartitionOptions<K, V>): KStream<K, V> {
     return repartitionStream(this.state, options)
+  }
+
+  process<K2, V2, S extends Stores>(
+    supplier: ProcessorSupplier<K, V, K2, V2, S>,
+    options?: ProcessOptions<K2, V2, S>,
+  ): KStream<K2, V2> {
+    return new KStreamImpl(processStream(this.state, supplier, options))
+  }
+
+  processValues<V2, S extends Stores>(
+    supplier: FixedKeyProcessorSupplier<K, V, V2, S>,
+    options?: ProcessValuesOptions<V2, S>,
+  ): KStream<K, V2> {
+    return new KStreamImpl(processValuesOfStream(this.state, supplier, options))
   }
 
   to(topic: SinkTopic<K, V> | TopicNameExtractor<K, V>, options?: ToNamedTopicOptions<K, V>): void {

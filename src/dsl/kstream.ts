@@ -1,5 +1,11 @@
 import type { GlobalKTable } from './global-ktable.ts'
 import type { GlobalJoinOptions } from './kstream-global-ktable-join.ts'
+import type { Stores, NoStores } from '../processor/local-store.ts'
+import type {
+  FixedKeyProcessorSupplier,
+  ProcessorSupplier,
+} from '../processor/processor-supplier.ts'
+import type { ProcessOptions, ProcessValuesOptions } from './kstream-process.ts'
 import type { Named } from './naming.ts'
 import type { KGroupedStream } from './kgrouped-stream.ts'
 import type { KTable } from './ktable.ts'
@@ -207,6 +213,48 @@ export interface KStream<K, V> {
     ) => R,
     options: GlobalJoinOptions<V, K, NoInfer<GK>>,
   ): KStream<K, R>
+
+  /**
+   * Gives each record to a processor of one's own, which may forward any records at any time, keep
+   * stores, and be called at intervals. The stores in the options are added to the topology and
+   * connected; a descriptor that several steps name is one store, and that of a table is the table's.
+   *
+   * The key may change: what needs equal keys in one place below costs a repartition topic. State the
+   * serdes of what is forwarded when a step below stores or repartitions it; types follow from them.
+   *
+   * @example
+   * const lastSeen = keyValueStore('last-seen', { key: serdes.string, value: serdes.long })
+   * const ended = clicks.process(({ stores, schedule, forward }) => {
+   *   schedule(seconds(10), 'wall-clock-time', (now) => {
+   *     for (const [session, seen] of stores.lastSeen.range()) {
+   *       if (now - seen < seconds(30)) continue
+   *       forward({ key: session, value: seen, timestamp: now })
+   *       stores.lastSeen.delete(session)
+   *     }
+   *   })
+   *   return ({ value, timestamp }) => stores.lastSeen.put(value.session, timestamp)
+   * }, { name: 'end-idle-sessions', stores: { lastSeen }, key: serdes.string, value: serdes.long })
+   */
+  process<K2, V2, S extends Stores = NoStores>(
+    supplier: ProcessorSupplier<K, V, K2, V2, S>,
+    options?: ProcessOptions<K2, V2, S>,
+  ): KStream<K2, V2>
+
+  /**
+   * As {@link KStream.process}, by a processor that cannot change the key: it forwards only what is
+   * derived from the record at hand. So nothing is repartitioned because of it.
+   *
+   * @example
+   * const numbered = orders.processValues(({ stores, forward }) => (record) => {
+   *   const number = (stores.numbers.get(record.key) ?? 0) + 1
+   *   stores.numbers.put(record.key, number)
+   *   forward(record.withValue({ ...record.value, number }))
+   * }, { stores: { numbers } })
+   */
+  processValues<V2, S extends Stores = NoStores>(
+    supplier: FixedKeyProcessorSupplier<K, V, V2, S>,
+    options?: ProcessValuesOptions<V2, S>,
+  ): KStream<K, V2>
 
   /**
    * Writes the records to a topic, with the topic's serdes. The partition is Kafka's default for the

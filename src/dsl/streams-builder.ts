@@ -1,5 +1,9 @@
+import { descriptorOf, type StoreAccess } from '../processor/local-store.ts'
+import type { Serde } from '../serde/serde.ts'
+import { assertStoreAccess } from '../topology/given-stores.ts'
 import type { Topology } from '../topology/topology.ts'
-import { StreamSourceNode } from './graph/stream-source-node.ts'
+import { StateStoreNode } from './graph/state-store-node.ts'
+import { sourceNode, type PatternOptions } from './graph/stream-source-node.ts'
 import { TableSourceNode } from './graph/table-source-node.ts'
 import type { GlobalKTable } from './global-ktable.ts'
 import { addGlobalTable, type GlobalTableStoreRef } from './global-ktable-impl.ts'
@@ -13,7 +17,7 @@ import { optimizationsOf, type Optimization, type Optimizations } from './optimi
 import { ktableSource } from './operators/ktable-source.ts'
 import { TableState } from './operators/table-state.ts'
 import { StreamGraph } from './stream-graph.ts'
-import { assertTopic, type Topic } from './topic.ts'
+import { assertTopic, type RawKey, type Topic } from './topic.ts'
 
 /**
  * Where a program begins: it names the topics that are read, and gives the finished topology. Writing
@@ -43,17 +47,34 @@ export class StreamsBuilder {
    * @throws StreamsError `TOPOLOGY_INVALID` when topics that are read together differ in their serdes
    *   or options.
    */
-  stream<K, V>(topic: Topic<K, V> | readonly Topic<K, V>[], options?: Named): KStream<K, V> {
-    const topics = (Array.isArray(topic) ? topic : [topic]) as readonly Topic<unknown, unknown>[]
+  stream<K, V>(topic: Topic<K, V> | readonly Topic<K, V>[], options?: Named): KStream<K, V>
+  /**
+   * Reads all topics whose whole name matches, also those that are made while the application runs:
+   * they are found within five minutes, and cost a rebalance. The application's own internal topics
+   * are left out.
+   *
+   * @throws StreamsError `TOPOLOGY_INVALID` when another source reads a topic that matches.
+   * @example
+   * builder.stream(/orders-.+/, { key: serdes.string, value: serdes.json<Order>() })
+   */
+  stream<K, V>(pattern: RegExp, options: PatternOptions<K, V> & { key: Serde<K> }): KStream<K, V>
+  stream<V>(
+    pattern: RegExp,
+    options: PatternOptions<RawKey, V> & { key?: undefined },
+  ): KStream<RawKey, V>
+  stream<K, V>(
+    topics: Topic<K, V> | readonly Topic<K, V>[] | RegExp,
+    options?: Named | PatternOptions<K, V>,
+  ): KStream<K, V> {
     const name = this.#graph.names.step('KSTREAM-SOURCE-', options?.name)
-    for (const each of topics) assertTopic(each, 'stream')
-    const node = new StreamSourceNode(name, topics)
+    const node = sourceNode(name, topics, options)
     this.#graph.addSource(node)
+    const { key, value } = node.reading
     return new KStreamImpl({
       graph: this.#graph,
       node,
-      key: topics[0]?.key,
-      value: topics[0]?.value,
+      key,
+      value,
       sources: new Set([name]),
       repartitionRequired: false,
     })
@@ -117,6 +138,18 @@ export class StreamsBuilder {
   ): GlobalKTable<NonNullable<K>, NonNullable<V>> {
     assertTopic(topic, 'globalTable')
     return addGlobalTable(this.#graph, topic, options)
+  }
+
+  /**
+   * Adds a store that no step has named yet: `store(descriptor)` in the context of a processor finds
+   * it, when the step is connected to it. Stores in the options of `process` need not be added.
+   *
+   * @throws StreamsError `TOPOLOGY_INVALID` for what is no descriptor.
+   */
+  addStateStore(store: StoreAccess): this {
+    assertStoreAccess(store, 'addStateStore')
+    this.#graph.addSource(new StateStoreNode(descriptorOf(store).name, store))
+    return this
   }
 
   /**

@@ -25,6 +25,9 @@ export interface Stores {
   readonly [name: string]: StoreAccess
 }
 
+/** Of a processor without stores. */
+export type NoStores = Record<never, never>
+
 /**
  * The synchronous store that a processor gets for a descriptor. A table keeps a timestamp with each
  * value: its descriptor alone shows plain values, and what is put through it has the timestamp of the

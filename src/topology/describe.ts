@@ -1,5 +1,5 @@
 import { JavaTreeSet, copiedHashSetOrder, hashSetOrder } from './java-order.ts'
-import type { SinkNode, TopologyNode } from './node.ts'
+import type { SinkNode, SourceNode, TopologyNode } from './node.ts'
 import type { GlobalSubtopology, Subtopology } from './topology.ts'
 
 /** A node while a sub-topology is described. Java's InternalTopologyBuilder.AbstractNode. */
@@ -79,7 +79,7 @@ function describeNode({ node, predecessors, successors }: Described): string {
   const inward = `\n      <-- ${names(predecessors)}`
   switch (node.kind) {
     case 'source':
-      return `Source: ${node.name} (topics: [${copiedHashSetOrder(node.topics).join(', ')}])${out}`
+      return `Source: ${node.name} (topics: ${describeTopics(node)})${out}`
     case 'processor': {
       const stores = copiedHashSetOrder(hashSetOrder(node.stores))
       return `Processor: ${node.name} (stores: [${stores.join(', ')}])${out}${inward}`
@@ -89,6 +89,10 @@ function describeNode({ node, predecessors, successors }: Described): string {
     default:
       throw new TypeError(node satisfies never)
   }
+}
+
+function describeTopics({ topics, pattern }: SourceNode): string {
+  return pattern === undefined ? `[${copiedHashSetOrder(topics).join(', ')}]` : pattern.text
 }
 
 function describeTarget(topic: SinkNode['topic']): string {

@@ -2,6 +2,7 @@ import { assert } from '../base/assert.ts'
 import { StreamsError } from '../errors.ts'
 import type { NodeSupplier } from '../processor/processor.ts'
 import type { Serde } from '../serde/serde.ts'
+import type { AnyStore } from '../store/descriptor.ts'
 import { describeTopology } from './describe.ts'
 import { hashSetOrder } from './java-order.ts'
 import type {
@@ -16,11 +17,14 @@ import type {
   TopologyNode,
 } from './node.ts'
 import { QuickUnion } from './quick-union.ts'
+import { StoreRegistry } from './store-registry.ts'
+import { TopicPattern } from './topic-pattern.ts'
 import type { GlobalSubtopology, Subtopology, Topology } from './topology.ts'
 
 /** What a source node reads and how. */
 export interface SourceOptions {
-  readonly topics: readonly string[]
+  /** Names, or all topics that match. */
+  readonly topics: readonly string[] | TopicPattern
   readonly key: Serde<unknown>
   readonly value: Serde<unknown>
   readonly timestamp?: TimestampExtractor
@@ -58,38 +62,67 @@ const invalid = (detail: string): StreamsError => new StreamsError('TOPOLOGY_INV
 export class InternalTopologyBuilder {
   /** In the order of insertion, which is topological: a parent must be there before its children. */
   readonly #nodes = new Map<string, TopologyNode>()
-  readonly #stores = new Map<string, StoreNode>()
-  /** Names of processors by the store that they use. */
-  readonly #storeUsers = new Map<string, Set<string>>()
+  readonly #stores = new StoreRegistry()
   /** By the name of the source. */
   readonly #globalStores = new Map<string, Omit<GlobalSubtopology, 'id' | 'source' | 'processor'>>()
   readonly #globalProcessors = new Set<string>()
-  readonly #storesOfProcessor = new Map<string, Set<string>>()
   readonly #internalTopics = new Map<string, RepartitionTopic>()
   /** Topic names that a source reads already. */
   readonly #sourceTopics = new Set<string>()
+  readonly #patterns: TopicPattern[] = []
   readonly #copartitionGroups: string[][] = []
   readonly #groups = new QuickUnion()
 
   /** Adds a node that reads topics. */
-  addSource(name: string, options: SourceOptions): this {
-    const { topics, key, value, timestamp, offsetReset } = options
+  addSource(name: string, { topics, ...reading }: SourceOptions): this {
     this.#assertNew(name)
-    if (topics.length === 0) throw invalid(`the source ${name} must have at least one topic`)
+    if (topics instanceof TopicPattern) {
+      this.#notePattern(topics)
+      this.#addSource(name, { ...reading, topics: [], pattern: topics })
+    } else {
+      this.#noteTopics(name, topics)
+      this.#addSource(name, { ...reading, topics })
+    }
+    return this
+  }
+
+  #notePattern(pattern: TopicPattern): void {
+    for (const topic of this.#sourceTopics) {
+      if (!pattern.matches(topic)) continue
+      throw invalid(`the pattern ${pattern.text} matches the topic ${topic}, which a source reads`)
+    }
+    this.#patterns.push(pattern)
+  }
+
+  #noteTopics(source: string, topics: readonly string[]): void {
+    if (topics.length === 0) throw invalid(`the source ${source} must have at least one topic`)
     for (const topic of topics) {
       if (this.#sourceTopics.has(topic)) {
-        throw invalid(`the topic ${topic} is already read by another source than ${name}`)
+        throw invalid(`the topic ${topic} is already read by another source than ${source}`)
+      }
+      const pattern = this.#patterns.find((each) => each.matches(topic))
+      if (pattern !== undefined) {
+        throw invalid(
+          `the topic ${topic} of ${source} matches the pattern ${pattern.text}, which is read`,
+        )
       }
     }
     for (const topic of topics) this.#sourceTopics.add(topic)
-    const base = { kind: 'source', name, topics, key, value, internal: false } as const
+  }
+
+  #addSource(
+    name: string,
+    { timestamp, offsetReset, ...reading }: Omit<SourceNode, 'kind' | 'name' | 'internal'>,
+  ): void {
     this.#nodes.set(name, {
-      ...base,
+      ...reading,
+      kind: 'source',
+      name,
+      internal: false,
       ...(timestamp !== undefined && { timestamp }),
       ...(offsetReset !== undefined && { offsetReset }),
     })
     this.#groups.add(name)
-    return this
   }
 
   /** Adds a node that runs code on what its parents forward. */
@@ -112,15 +145,31 @@ export class InternalTopologyBuilder {
     return this
   }
 
-  /** Adds a store and connects it to processors. The same store may be added again. */
+  /** Adds the store of an operator and connects it. The same store may be added again. */
   addStore(store: StoreNode, processors: readonly string[]): this {
     const { name } = store.descriptor
-    const known = this.#stores.get(name) ?? this.#globalStore(name)
-    if (known !== undefined && known !== store) {
+    if (this.#globalStore(name) !== undefined) {
       throw invalid(`there are two stores with the name ${name}`)
     }
-    this.#stores.set(name, store)
+    this.#stores.add(store)
     for (const processor of processors) this.#connect(processor, name)
+    return this
+  }
+
+  /**
+   * Adds a store that the program states itself, by its descriptor, and connects it. When an operator
+   * keeps a table in that descriptor, before or after this, it is that store.
+   */
+  addGivenStore(
+    descriptor: AnyStore,
+    options: { timestamped: boolean; processors: readonly string[] },
+  ): this {
+    const { name } = descriptor
+    if (this.#globalStore(name) !== undefined) {
+      throw invalid(`${name} is a global store: it is read without being added or connected`)
+    }
+    this.#stores.addGiven(descriptor, options)
+    for (const processor of options.processors) this.#connect(processor, name)
     return this
   }
 
@@ -136,7 +185,7 @@ export class InternalTopologyBuilder {
     }
     this.addSource(source, { topics: [topic], key, value })
     this.addProcessor(processor, supplier, [source])
-    this.#storesOfProcessor.set(processor, new Set([name]))
+    this.#stores.connect(processor, name)
     const kept = Object.freeze({ ...store, sourceTopic: topic })
     this.#globalStores.set(source, { store: kept, reprocessOnRestore })
     this.#globalProcessors.add(processor)
@@ -234,13 +283,8 @@ export class InternalTopologyBuilder {
       throw invalid(`the store ${store} cannot be connected to the ${node.kind} ${processor}`)
     }
     // All users of a store must be in one task: it is theirs alone.
-    const users = this.#storeUsers.get(store) ?? new Set<string>()
-    const [user] = users
+    const user = this.#stores.connect(processor, store)
     if (user !== undefined) this.#groups.unite(user, processor)
-    users.add(processor)
-    this.#storeUsers.set(store, users)
-    const stores = this.#storesOfProcessor.get(processor) ?? new Set<string>()
-    this.#storesOfProcessor.set(processor, stores.add(store))
   }
 
   #topicsOf(sources: readonly string[]): readonly string[] {
@@ -287,18 +331,12 @@ export class InternalTopologyBuilder {
     const sinks = nodes.filter((node) => node.kind === 'sink')
     // Caches are flushed in this order, which the changelogs and outputs show; it is Java's.
     const storeNames = new Set(processors.flatMap((node) => hashSetOrder(node.stores)))
-    const stores = [...storeNames].map((name) => this.#store(name))
+    const stores = [...storeNames].map((name) => this.#stores.node(name))
     const read = new Set(sources.flatMap((source) => source.topics))
     const repartitionSources = [...this.#internalTopics.values()].filter((topic) =>
       read.has(topic.name),
     )
     return Object.freeze({ id, nodes, sources, processors, sinks, stores, repartitionSources })
-  }
-
-  #store(name: string): StoreNode {
-    const store = this.#stores.get(name)
-    assert(store !== undefined, 'only stores that were added are connected')
-    return store
   }
 
   /** The node with what is only known when all nodes are there. */
@@ -309,7 +347,7 @@ export class InternalTopologyBuilder {
       case 'source':
         return Object.freeze({ ...node, internal: this.#isInternal(node) })
       case 'processor':
-        return Object.freeze({ ...node, stores: [...(this.#storesOfProcessor.get(name) ?? [])] })
+        return Object.freeze({ ...node, stores: this.#stores.storesOf(name) })
       case 'sink':
         return Object.freeze({ ...node, internal: this.#writesInternal(node) })
       default:

@@ -2,6 +2,7 @@ import type { NodeSupplier } from '../processor/processor.ts'
 import type { Serde } from '../serde/serde.ts'
 import type { AnyStore } from '../store/descriptor.ts'
 import type { RecordContext, RecordHeaders } from '../store/state-store.ts'
+import type { TopicPattern } from './topic-pattern.ts'
 
 /**
  * Where to begin in a topic when the group has no offset for it: at an end; at the first record of
@@ -60,8 +61,7 @@ export interface SourceNode {
    * a pattern those that match, which are known when the topology runs: none before.
    */
   readonly topics: readonly string[]
-  /** Matches whole names of topics. */
-  readonly pattern?: RegExp
+  readonly pattern?: TopicPattern
   readonly key: Serde<unknown>
   readonly value: Serde<unknown>
   readonly timestamp?: TimestampExtractor
