@@ -18,5 +18,8 @@ export function generateCase(seed: number, index: number): ConformanceCase {
     ? randomProcessors(chance, inputs)
     : new RandomProgram(chance, inputs).write()
   const name = `seed ${seed}, case ${index}`
-  return { name, config, topology, script: randomScript(chance, inputs) }
+  // Kafka Streams' test driver passes over unreadable records of global topics, whatever it is told.
+  const isGlobal = topology.some(({ op }) => op === 'globalTable' || op === 'globalStore')
+  const onDeserializationError = isGlobal ? 'continue' : config.onDeserializationError
+  return { name, config: { ...config, onDeserializationError }, topology, script: randomScript(chance, inputs) }
 }

@@ -1,6 +1,7 @@
 /** Programs of the Processor API: sources, processors with and without stores, sinks. */
 import type { Step } from '../../test/conformance/case.ts'
 import type { Chance } from './chance.ts'
+import { randomGlobalStore } from './random-global.ts'
 import type { Serdes } from './random-script.ts'
 
 const strings = { key: 'string', value: 'string' }
@@ -23,6 +24,8 @@ export function randomProcessors(chance: Chance, inputs: Map<string, Serdes>): S
     inputs.set(topic, strings)
     return { op: 'source', name: `source-${chance.number()}`, topic, ...strings }
   })
+  const global = randomGlobalStore(chance, inputs)
+  const readers = global === undefined ? [] : [global.reader, global.reader]
   const nodes = sources.map(({ name = '' }) => name)
   const twoNodes = (): string[] => [...new Set([chance.pick(nodes), chance.pick(nodes)])]
   const processors = chance.list(1, 5, (): Processor => {
@@ -30,7 +33,7 @@ export function randomProcessors(chance: Chance, inputs: Map<string, Serdes>): S
     const processor = {
       name: `processor-${chance.number()}`,
       from: twoNodes(),
-      with: chance.pick(['pass', 'remember', 'remember', 'index-words', punctuate]),
+      with: chance.pick(['pass', 'remember', 'remember', 'index-words', punctuate, ...readers]),
     }
     nodes.push(processor.name)
     return processor
@@ -44,7 +47,9 @@ export function randomProcessors(chance: Chance, inputs: Map<string, Serdes>): S
     const mine = stores.filter(({ users }) => users.has(processor.name))
     return { op: 'processor', ...processor, stores: mine.map(({ step }) => step.name ?? '') }
   })
-  return [...sources, ...connected, ...stores.map(({ step }) => step), ...sinks]
+  const globals = global === undefined ? [] : [global.store]
+  const first = chance.is(0.5) ? [...globals, ...sources] : [...sources, ...globals]
+  return [...first, ...connected, ...stores.map(({ step }) => step), ...sinks]
 }
 
 function randomStores(chance: Chance, processors: readonly Processor[]): Store[] {

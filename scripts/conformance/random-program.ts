@@ -1,6 +1,7 @@
 /** Programs of all operators, well typed, with names, stores and serdes in all the ways there are. */
 import type { Step, StoreSpec } from '../../test/conformance/case.ts'
 import type { Chance } from './chance.ts'
+import { RandomGlobals } from './random-global.ts'
 import { serdeNames, type Serdes } from './random-script.ts'
 import {
   randomAggregator,
@@ -48,12 +49,14 @@ export class RandomProgram {
   readonly #steps: Step[] = []
   readonly #open: Open[] = []
   readonly #groupings: Grouping[] = []
+  readonly #globals: RandomGlobals
   readonly #sources: { op: 'stream' | 'table'; step: SourceFields }[] = []
 
   /** The topics that it reads are noted in `inputs`. */
   constructor(chance: Chance, inputs: Map<string, Serdes>) {
     this.#chance = chance
     this.#inputs = inputs
+    this.#globals = new RandomGlobals(chance, inputs, (step) => this.#add(step))
   }
 
   /** All steps. */
@@ -135,6 +138,7 @@ export class RandomProgram {
       () => this.#aggregate(this.#groupByKey(from)),
       () => this.#aggregate(this.#groupByKey(from)),
       () => this.#through(from),
+      () => this.#joinGlobal(from),
     ]
     this.#chance.pick(ops)()
   }
@@ -203,6 +207,12 @@ export class RandomProgram {
       changedKey: from.changedKey || changes.key,
       listSteps: from.listSteps + listSteps,
     })
+  }
+
+  #joinGlobal(from: Open): void {
+    const { id, value } = this.#globals.join(from)
+    const javaKnows = { key: from.javaKnows.key, value: false }
+    this.#open.push({ ...from, id, value, javaKnows, known: { key: from.known.key, value: false } })
   }
 
   #look(from: Open): void {

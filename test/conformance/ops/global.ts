@@ -10,7 +10,7 @@ function joinOf(call: OpCall) {
   return {
     table: call.input<GlobalTable>(1),
     joiner: (value: unknown, row: unknown, key: unknown, lookupKey: unknown) =>
-      joiner(value, row, [key, lookupKey]),
+      joiner(value, row ?? null, [key, lookupKey]),
     options: { ...call.named, lookup: (value: unknown, key: unknown) => lookup(value, key) },
   }
 }
