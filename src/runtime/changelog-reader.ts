@@ -66,7 +66,8 @@ interface Restore {
  * Everything is counted by offset, never by record: a compacted changelog has far fewer records than
  * offsets, the last offset may be a transaction marker, and an empty topic has none at all. A store
  * is up to date when its position reaches the end that the changelog had when the restore began:
- * nobody but the owner of the task writes there.
+ * nobody but the owner of the task writes there. A table that uses the topic that it reads as its
+ * changelog is restored as far as the group has committed.
  */
 export class ChangelogReader {
   readonly #options: ChangelogReaderOptions
@@ -170,8 +171,9 @@ export class ChangelogReader {
       try {
         const ends = await listOffsets(client, partitions, 'latest', { signal })
         for (const restore of restores) {
-          const { topic, partition } = restore.changelog
-          restore.endOffset = ends.get(partitionKey(topic, partition))
+          const { topic, partition, limit = Infinity } = restore.changelog
+          const end = ends.get(partitionKey(topic, partition))
+          restore.endOffset = end === undefined ? undefined : Math.min(end, limit)
         }
         break
       } catch (error) {

@@ -38,6 +38,8 @@ export interface StateManagerOptions {
   readonly cacheBytesMax: number
   /** The offset after the last acknowledged record of this worker; undefined: it wrote none. */
   readonly nextOffset: (topic: string, partition: number) => number | undefined
+  /** What the group has committed of a topic that the task reads; undefined: nothing. */
+  readonly committedOffset: (topic: string) => number | undefined
 }
 
 interface Changelog extends TaskChangelog {
@@ -61,6 +63,7 @@ export class StateManager {
   open(): void {
     const { task, applicationId, engines, record, collector, cacheBytesMax, metrics } =
       this.#options
+    const { committedOffset } = this.#options
     const { partition } = parseTaskId(task)
     const context = {
       taskId: task,
@@ -72,13 +75,18 @@ export class StateManager {
       metrics,
     }
     for (const node of this.#options.stores) {
-      assert(node.sourceTopic === undefined, 'a store has a changelog of its own')
       const store = buildStore(node, context)
       this.#stores.set(store.name, store)
       const topic = changelogTopic(applicationId, node)
       if (topic === undefined) continue
-      const position = store.restoreOffset()
-      this.#changelogs.set(store.name, { store: store.name, topic, partition, position })
+      const isInput = node.sourceTopic !== undefined
+      this.#changelogs.set(store.name, {
+        store: store.name,
+        topic,
+        partition,
+        position: store.restoreOffset(),
+        limit: isInput ? (committedOffset(topic) ?? 0) : undefined,
+      })
     }
   }
 
@@ -112,7 +120,7 @@ export class StateManager {
           const key = reader.key()
           // Nobody writes such a record; without a key it says nothing about any row.
           if (key === null) continue
-          store.restore(key, reader.value(), reader.timestamp)
+          this.#restoreRecord(store, changelog, key)
           restored += 1
         }
         changelog.position = Math.max(changelog.position, Math.min(reader.nextOffset, endOffset))
@@ -126,6 +134,18 @@ export class StateManager {
     // With each batch: a restore that is cut short goes on from there, and what is pinned is bounded.
     if (changelog.position > 0) store.restored(changelog.position - 1)
     return restored
+  }
+
+  /** The record at which the reader stands. */
+  #restoreRecord(store: TaskStore, { topic, partition }: Changelog, key: Buffer): void {
+    const reader = this.#reader
+    const { timestamp, offset } = reader
+    if (!('restoreRecord' in store)) {
+      store.restore(key, reader.value(), timestamp)
+      return
+    }
+    const headers = reader.headers()
+    store.restoreRecord(key, reader.value(), { timestamp, offset, topic, partition, headers })
   }
 
   #restoreFailure({ store, topic, partition }: TaskChangelog, error: unknown): unknown {
@@ -153,16 +173,18 @@ export class StateManager {
 
   /** What was flushed is committed, and acknowledged by the changelogs. */
   committed(): void {
-    const { nextOffset } = this.#options
+    const { nextOffset, committedOffset } = this.#options
     for (const store of this.#stores.values()) {
       const changelog = this.#changelogs.get(store.name)
       if (changelog === undefined) {
         store.committed(undefined)
         continue
       }
+      const { topic, limit } = changelog
+      const isInput = limit !== undefined
+      const written = isInput ? committedOffset(topic) : nextOffset(topic, changelog.partition)
       // The sink may remember an earlier stay of this task: what was restored is then newer.
-      const written = nextOffset(changelog.topic, changelog.partition) ?? 0
-      changelog.position = Math.max(changelog.position, written)
+      changelog.position = Math.max(changelog.position, written ?? 0)
       store.committed(changelog.position)
     }
   }

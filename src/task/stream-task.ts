@@ -134,6 +134,7 @@ export class StreamTask implements Task, ContextTask {
       engines: options.engines,
       cacheBytesMax: options.cacheBytesMax,
       nextOffset: (topic, partition) => sink.nextOffset(topic, partition),
+      committedOffset: (topic) => this.#queues.get(topic)?.committedPosition,
     })
     this.#topology = new ProcessorTopology(subtopology, { task: id, record: this.record })
     this.inputs = this.#buildQueues()

@@ -33,6 +33,11 @@ export interface TaskChangelog {
   readonly partition: number
   /** The next offset to restore: everything before is in the store. */
   readonly position: number
+  /**
+   * Restore no further. Of a table that uses the topic that it reads as its changelog: the task takes
+   * what comes behind it as its input. Undefined: up to the end.
+   */
+  readonly limit?: number | undefined
 }
 
 /**

@@ -38,7 +38,11 @@ function moveBehind(
   nodes: { changer: GraphNode; repartition: RepartitionNode; merged: RepartitionNode },
 ): void {
   const { changer, repartition, merged } = nodes
-  const top = plan.nearestAbove(repartition, (node) => plan.parentsOf(node).has(changer))
+  // What is between may have been moved already, for another repartition step. (Kafka Streams fails then.)
+  const top = plan.nearestAbove(repartition, (node) => {
+    const parents = plan.parentsOf(node)
+    return parents.has(changer) || parents.has(merged)
+  })
   assert(top !== undefined, `${repartition.name} is below ${changer.name}`)
   plan.connect(merged, top)
   plan.disconnect(changer, top)

@@ -1,7 +1,10 @@
+import { StreamsError } from '../../errors.ts'
 import type { NodeSupplier } from '../../processor/processor.ts'
 import type { InternalTopologyBuilder } from '../../topology/internal-topology-builder.ts'
+import type { StoreNode } from '../../topology/node.ts'
 import type { Materialized } from '../materialized.ts'
 import type { Topic } from '../topic.ts'
+import type { BuildPlan } from './build-plan.ts'
 import { GraphNode } from './graph-node.ts'
 
 /** Reads a topic as a table. Java's TableSourceNode. */
@@ -28,11 +31,26 @@ export class TableSourceNode extends GraphNode {
     this.#store = options.store
   }
 
-  override write(topology: InternalTopologyBuilder): void {
+  override write(
+    topology: InternalTopologyBuilder,
+    _parents: readonly string[],
+    { reusesSourceTopics }: BuildPlan,
+  ): void {
     const { name, key, value, timestamp, offsetReset } = this.#topic
     topology.addSource(this.#source, { topics: [name], key, value, timestamp, offsetReset })
     topology.addProcessor(this.name, this.#supplier(), [this.#source])
-    const store = this.#store()
-    if (store !== undefined) topology.addStore(store.storeNode(), [this.name])
+    const store = this.#store()?.storeNode()
+    if (store === undefined) return
+    if (reusesSourceTopics) assertSameSerdes(this.#topic, store)
+    const sourceTopic = reusesSourceTopics ? name : undefined
+    topology.addStore({ ...store, sourceTopic }, [this.name])
   }
+}
+
+/** What is restored are the bytes of the topic. */
+function assertSameSerdes({ name, key, value }: Topic<unknown, unknown>, store: StoreNode): void {
+  const { descriptor } = store
+  if (descriptor.key.name === key.name && descriptor.value.name === value.name) return
+  const detail = `the table of ${name} cannot use that topic as its changelog: its store ${descriptor.name} has other serdes`
+  throw new StreamsError('TOPOLOGY_INVALID', { detail })
 }
