@@ -192,7 +192,7 @@ const windowMs = 60_000
 
 const windowedCount: Job = {
   name: 'windowed-count',
-  title: 'windowed count: tumbling minutes, grace 5 minutes',
+  title: 'windowed count: tumbling minutes, grace 1 hour',
   unit: 'records',
   records: 3_000_000,
   recordsSmall: 300_000,

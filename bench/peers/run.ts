@@ -146,8 +146,9 @@ async function main(): Promise<number> {
   }
   const options = readOptions()
   const stopped = new AbortController()
+  // Some signals come twice, from the terminal and from tsx: the second must not end us at once.
   for (const name of ['SIGINT', 'SIGTERM'] as const)
-    process.once(name, () => stopped.abort(new Error(`stopped by ${name}`)))
+    process.on(name, () => stopped.abort(new Error(`stopped by ${name}`)))
   const { signal } = stopped
   const node = resolveNode(options.node)
   const { peers, load: command } = peersOf(node, options.profile)

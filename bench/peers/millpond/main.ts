@@ -5,10 +5,12 @@
 import { KafkaStreams, isStreamsError, type StreamsConfig, type Topology } from 'millpond'
 import { counts } from './counts.ts'
 import { exactlyOnce } from './exactly-once.ts'
+import { join } from './join.ts'
 import { pointReads, serveCounts } from './point-reads.ts'
 import { restore } from './restore.ts'
 import type { PeerEvent, Settings } from './settings.ts'
 import { stateless } from './stateless.ts'
+import { windowedCount } from './windowed-count.ts'
 import { wordCount } from './word-count.ts'
 
 /** Jobs that are not here Millpond cannot do. */
@@ -16,6 +18,8 @@ const jobs: Readonly<Record<string, (settings: Settings) => Topology>> = {
   stateless,
   'word-count': wordCount,
   'exactly-once': exactlyOnce,
+  'windowed-count': windowedCount,
+  join,
   restore,
   'point-reads': pointReads,
 }

@@ -13,8 +13,7 @@ import org.apache.kafka.streams.state.WindowStore;
 /** Counts the records of each key in each minute. */
 final class WindowedCount {
   static Topology topology(Settings settings) {
-    TimeWindows minutes =
-        TimeWindows.ofSizeAndGrace(Duration.ofMinutes(1), Duration.ofMinutes(5));
+    TimeWindows minutes = TimeWindows.ofSizeAndGrace(Duration.ofMinutes(1), Duration.ofHours(1));
     StreamsBuilder builder = new StreamsBuilder();
     builder.stream(settings.get("input"), Consumed.with(Serdes.String(), Serdes.String()))
         .groupByKey()
