@@ -12,14 +12,28 @@ export interface EntryRow<K, V> {
   readonly timestamp: number
 }
 
-/** Rows of a scan, in the order of the serialized keys, as they were when it began. */
-export interface EntryRows<K, V> extends Disposable {
+/** Rows of a scan, as they were when it began. */
+export interface Rows<R> extends Disposable {
   /** Undefined at the end, and ever after. */
-  next(): EntryRow<K, V> | undefined
+  next(): R | undefined
+}
+
+/** Rows in the order of the serialized keys. */
+export type EntryRows<K, V> = Rows<EntryRow<K, V>>
+
+/** What a store asks of the layer below it, whatever its rows are. */
+export interface ObjectLayer<K, V> {
+  /** Writes what a cache has not written yet; false: there was nothing. */
+  flush(): boolean
+  /** False: there is no cache, the listener is never called. */
+  setFlushListener(listener: FlushListener<K, V>, options: { sendOldValues: boolean }): boolean
+  /** Bytes in a cache. */
+  cachedBytes(): number
+  close(): void
 }
 
 /** The layer of objects of a store: with a record cache, or without. */
-export interface EntryTable<K, V> {
+export interface EntryTable<K, V> extends ObjectLayer<K, V> {
   /** What a key has. The live entry of a cache: read it at once. */
   get(key: K): ValueAndTimestamp<V> | undefined
   /** As `get`, from outside of the task: leaves a cache as it is. */
@@ -29,11 +43,4 @@ export interface EntryTable<K, V> {
   /** As a put of undefined; of a session that is too old nothing is counted. */
   remove(key: K): void
   scan(range: KvRange): EntryRows<K, V>
-  /** Writes what a cache has not written yet; false: there was nothing. */
-  flush(): boolean
-  /** False: there is no cache, the listener is never called. */
-  setFlushListener(listener: FlushListener<K, V>, options: { sendOldValues: boolean }): boolean
-  /** Bytes in a cache. */
-  cachedBytes(): number
-  close(): void
 }

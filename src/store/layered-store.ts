@@ -7,17 +7,17 @@
  */
 import type { Gauge } from '../metrics/registry.ts'
 import type { ByteTable } from './byte-table.ts'
-import type { EntryRows, EntryTable } from './entry-table.ts'
+import type { EntryTable, ObjectLayer, Rows } from './entry-table.ts'
 import type { StoreIterator } from './key-value-store.ts'
-import { RowIterator, type Shape } from './row-iterator.ts'
+import { RowIterator } from './row-iterator.ts'
 import type { FlushListener, StateStore } from './state-store.ts'
 import type { StoreSerdes } from './store-serdes.ts'
 
-export interface LayeredStoreOptions<K, V> {
+export interface LayeredStoreOptions<K, V, L extends ObjectLayer<K, V> = EntryTable<K, V>> {
   readonly persistent: boolean
   readonly logged: boolean
   readonly serdes: StoreSerdes<K, V>
-  readonly entries: EntryTable<K, V>
+  readonly entries: L
   /** The layer below all others. */
   readonly bytes: ByteTable
   /** Iterators that are open. */
@@ -25,16 +25,20 @@ export interface LayeredStoreOptions<K, V> {
 }
 
 /** A store in layers; what reading and writing look like is for its heirs. */
-export abstract class LayeredStore<K, V> implements StateStore {
+export abstract class LayeredStore<
+  K,
+  V,
+  L extends ObjectLayer<K, V> = EntryTable<K, V>,
+> implements StateStore {
   readonly persistent: boolean
   readonly logged: boolean
-  protected readonly entries: EntryTable<K, V>
+  protected readonly entries: L
   protected readonly serdes: StoreSerdes<K, V>
   protected readonly bytes: ByteTable
   readonly #openIterators: Gauge
   #isOpen = true
 
-  constructor(options: LayeredStoreOptions<K, V>) {
+  constructor(options: LayeredStoreOptions<K, V, L>) {
     this.persistent = options.persistent
     this.logged = options.logged
     this.entries = options.entries
@@ -51,7 +55,7 @@ export abstract class LayeredStore<K, V> implements StateStore {
     return this.#isOpen
   }
 
-  protected iterate<T>(rows: EntryRows<K, V>, shape: Shape<K, V, T>): StoreIterator<T> {
+  protected iterate<R, T>(rows: Rows<R>, shape: (row: R) => T): StoreIterator<T> {
     return new RowIterator(rows, shape, this.#openIterators)
   }
 

@@ -10,6 +10,23 @@ export function segmentIntervalOf(retention: number): number {
   return Math.max(Math.trunc(exact / 2), segmentIntervalMin)
 }
 
+/** Up to each retention, so many segments hold it, each of so many milliseconds at least. Java's Stores. */
+const historySegments = [
+  { retentionMax: 60_000, count: 3, intervalMin: 2_000 },
+  { retentionMax: 300_000, count: 5, intervalMin: 20_000 },
+  { retentionMax: 3_600_000, count: 12, intervalMin: 60_000 },
+  { retentionMax: Infinity, count: 24, intervalMin: 300_000 },
+]
+
+/** Milliseconds in one segment of a versioned store. */
+export function historyIntervalOf(historyRetention: number): number {
+  const exact = Math.min(historyRetention, Number.MAX_SAFE_INTEGER)
+  for (const { retentionMax, count, intervalMin } of historySegments) {
+    if (exact <= retentionMax) return Math.max(Math.trunc(exact / count), intervalMin)
+  }
+  throw new RangeError('every retention has its segments')
+}
+
 const invalid = (detail: string): StreamsError => new StreamsError('TOPOLOGY_INVALID', { detail })
 
 /** What a windowed operator needs of its store. */

@@ -1,18 +1,18 @@
 import type { Gauge } from '../metrics/registry.ts'
-import type { EntryRow, EntryRows } from './entry-table.ts'
+import type { EntryRow, Rows } from './entry-table.ts'
 import type { StoreIterator } from './key-value-store.ts'
 
 /** Makes of a row what a reader sees. */
 export type Shape<K, V, T> = (row: EntryRow<K, V>) => T
 
 /** The rows of a scan in the shape that a reader wants; counted while it is open. */
-export class RowIterator<K, V, T> implements StoreIterator<T> {
+export class RowIterator<R, T> implements StoreIterator<T> {
   /** Undefined once it has ended. */
-  #rows: EntryRows<K, V> | undefined
-  readonly #shape: Shape<K, V, T>
+  #rows: Rows<R> | undefined
+  readonly #shape: (row: R) => T
   readonly #open: Gauge
 
-  constructor(rows: EntryRows<K, V>, shape: Shape<K, V, T>, open: Gauge) {
+  constructor(rows: Rows<R>, shape: (row: R) => T, open: Gauge) {
     this.#rows = rows
     this.#shape = shape
     this.#open = open

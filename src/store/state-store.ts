@@ -22,9 +22,21 @@ export const noHeaders: RecordHeaders = Object.freeze([])
 
 /** Takes a change of a store for its changelog topic; the task's record collector behind it. */
 export interface ChangelogWriter {
-  /** `value` null is a tombstone. The bytes may be kept: they are not changed afterwards. */
-  write(store: string, key: Buffer, value: Buffer | null, timestamp: number): void
+  /**
+   * `value` null is a tombstone. The bytes may be kept: they are not changed afterwards. The timestamp
+   * -1 stands for the time of the writing. Default: no headers.
+   */
+  write(
+    store: string,
+    key: Buffer,
+    value: Buffer | null,
+    timestamp: number,
+    headers?: RecordHeaders,
+  ): void
 }
+
+/** A record of a changelog: where it was, and what it has beside key and value. */
+export type ChangelogRecord = Readonly<RecordContext>
 
 /** What a task gives to its stores when it makes them. */
 export interface StoreContext {
@@ -64,6 +76,8 @@ export interface StateStore {
   readonly logged: boolean
   /** One record of the changelog, while restoring. Null: a tombstone. Both are borrowed. */
   restore(key: Buffer, value: Buffer | null, timestamp: number): void
+  /** In place of `restore`, for a store that needs the whole record. Key and value are borrowed. */
+  restoreRecord?(key: Buffer, value: Buffer | null, record: ChangelogRecord): void
   /** Makes all restored rows durable up to and including that changelog offset. */
   restored(offset: number): void
   /** The next changelog offset to restore from, as the engine has it; 0 when nothing is stored. */

@@ -1,4 +1,5 @@
 import { cacheBudget } from './cache-budget.ts'
+import { ChangeBuffer } from './change-buffer.ts'
 import { ChangeloggedTable } from './changelogged-table.ts'
 import type { KeyValueStoreDescriptor } from './descriptor.ts'
 import type { EntryTable } from './entry-table.ts'
@@ -17,7 +18,9 @@ import { StoreSerdes } from './store-serdes.ts'
 import { plainFormat, timestampedFormat } from './stored-value.ts'
 import { TimestampedStore } from './timestamped-key-value-store.ts'
 import type { TypedSessionStore } from './typed-session-store.ts'
+import type { TypedVersionedStore } from './typed-versioned-store.ts'
 import type { PlainWindowStore, StampedWindowStore } from './typed-window-stores.ts'
+import { buildVersionedStore } from './versioned-store-builder.ts'
 import { buildSessionStore, buildWindowStore } from './windowed-store-builder.ts'
 
 export type { StoreToBuild } from './store-layers.ts'
@@ -36,6 +39,8 @@ export type BuiltStore =
   | PlainWindowStore<unknown, unknown>
   | StampedWindowStore<unknown, unknown>
   | TypedSessionStore<unknown, unknown>
+  | TypedVersionedStore<unknown, unknown>
+  | ChangeBuffer
 
 /** Makes the store of a task, of the kind that its descriptor says. */
 export function buildStore(
@@ -47,16 +52,26 @@ export function buildStore(node: StoreToBuild, context: StoreContext): BuiltStor
   const { descriptor } = node
   switch (descriptor.kind) {
     case 'key-value':
+      if (node.buffer !== undefined) return buildChangeBuffer({ ...node, descriptor }, context)
       return buildKeyValueStore({ ...node, descriptor }, context)
     case 'window':
       return buildWindowStore({ ...node, descriptor }, context)
     case 'session':
       return buildSessionStore({ ...node, descriptor }, context)
     case 'versioned':
-      throw new Error('versioned stores cannot be built yet')
+      return buildVersionedStore({ ...node, descriptor }, context)
     default:
       throw new TypeError(descriptor satisfies never)
   }
+}
+
+function buildChangeBuffer(
+  node: StoreToBuild<AnyKeyValueStore>,
+  context: StoreContext,
+): ChangeBuffer {
+  const { descriptor } = node
+  const changelog = changelogOf(node, context)
+  return new ChangeBuffer({ descriptor, record: context.record, changelog })
 }
 
 /**

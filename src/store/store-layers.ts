@@ -12,6 +12,8 @@ export interface StoreToBuild<D extends AnyStore = AnyStore> {
   readonly descriptor: D
   /** Keep a timestamp with each value: every table of the DSL. */
   readonly timestamped: boolean
+  /** What an operator holds back in memory, instead of a store of rows. */
+  readonly buffer?: 'changes' | undefined
   /** Windows and sessions by time first. */
   readonly timeOrdered?: boolean
   /** A source topic that serves as the changelog: nothing is written to it. */

@@ -1,5 +1,6 @@
 import { compareBytes } from '../base/bytes.ts'
 import type { EntryRow, EntryRows, EntryTable } from './entry-table.ts'
+import { GatheredRows } from './gathered-rows.ts'
 import type { SegmentTables } from './segment-tables.ts'
 import type { WindowedKeys, WindowedQuery } from './windowed-keys.ts'
 import type { Windowed } from './windowed.ts'
@@ -63,25 +64,5 @@ class WindowedRows<K, V> implements EntryRows<Windowed<K>, V> {
   [Symbol.dispose](): void {
     for (const scan of this.#scans) scan[Symbol.dispose]()
     this.#current = this.#scans.length
-  }
-}
-
-/** Rows that are there already. */
-export class GatheredRows<K, V> implements EntryRows<K, V> {
-  readonly #rows: readonly EntryRow<K, V>[]
-  #next = 0
-
-  constructor(rows: readonly EntryRow<K, V>[]) {
-    this.#rows = rows
-  }
-
-  next(): EntryRow<K, V> | undefined {
-    const row = this.#rows[this.#next]
-    this.#next += 1
-    return row
-  }
-
-  [Symbol.dispose](): void {
-    this.#next = this.#rows.length
   }
 }
