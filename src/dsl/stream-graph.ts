@@ -53,7 +53,7 @@ export class StreamGraph {
     for (const [node, parents] of inOrder(plan)) node.write(topology, parents, plan)
     for (const sources of this.#copartitioned) {
       const written = new Set([...sources].map((name) => plan.sourceInPlaceOf(name)))
-      if (written.size > 1) topology.copartitionSources([...written])
+      topology.copartitionSources([...written])
     }
     return topology.build()
   }

@@ -1,5 +1,6 @@
 import { assert } from '../base/assert.ts'
 import { StreamsError } from '../errors.ts'
+import { alignCounts } from './copartition.ts'
 import { hashSetOrder } from './java-order.ts'
 import type { StoreNode } from './node.ts'
 import {
@@ -103,9 +104,7 @@ export function allPartitionCounts(
     }
   }
   settle(applicationId, open, counts)
-  for (const group of topology.copartitionGroups) {
-    alignGroup(topology, applicationId, group, counts)
-  }
+  alignCounts(topology, applicationId, counts)
   return counts
 }
 
@@ -145,37 +144,6 @@ function settle(
       throw new StreamsError('TOPOLOGY_INVALID', { detail })
     }
   }
-}
-
-/** Java's CopartitionedTopicsEnforcer: repartition topics follow the topics that they join. */
-function alignGroup(
-  topology: Topology,
-  applicationId: string,
-  group: readonly string[],
-  counts: Map<string, number>,
-): void {
-  const repartition = new Map(
-    topology.subtopologies.flatMap(({ repartitionSources }) =>
-      repartitionSources.map((topic) => [topic.name, topic] as const),
-    ),
-  )
-  const fixed: string[] = []
-  const flexible: string[] = []
-  for (const name of group) {
-    const topic = repartition.get(name)
-    const fullName = topic === undefined ? name : internalTopicName(applicationId, name)
-    if (topic !== undefined && topic.partitionCount === undefined) flexible.push(fullName)
-    else fixed.push(fullName)
-  }
-  const expected = new Set(fixed.map((name) => counts.get(name)))
-  if (expected.size > 1) {
-    const list = fixed.map((name) => `${name}: ${counts.get(name)}`).join(', ')
-    const detail = `topics that are read together must have equally many partitions (${list})`
-    throw new StreamsError('TOPOLOGY_INVALID', { detail })
-  }
-  const [agreed] = expected
-  const count = agreed ?? Math.max(...flexible.map((name) => counts.get(name) ?? 0))
-  for (const name of flexible) counts.set(name, count)
 }
 
 function ownConfigs({ descriptor }: StoreNode): Readonly<Record<string, string>> {

@@ -3,6 +3,7 @@ import { StreamsError } from '../errors.ts'
 import type { NodeSupplier } from '../processor/processor.ts'
 import type { Serde } from '../serde/serde.ts'
 import type { AnyStore } from '../store/descriptor.ts'
+import { assertAgreedCounts, unitedGroups } from './copartition.ts'
 import { describeTopology } from './describe.ts'
 import { hashSetOrder } from './java-order.ts'
 import type {
@@ -17,9 +18,9 @@ import type {
   TopologyNode,
 } from './node.ts'
 import { QuickUnion } from './quick-union.ts'
-import { StoreRegistry } from './store-registry.ts'
+import { StoreRegistry, type GivenStoreOptions } from './store-registry.ts'
 import { TopicPattern } from './topic-pattern.ts'
-import type { GlobalSubtopology, Subtopology, Topology } from './topology.ts'
+import type { DescribeOptions, GlobalSubtopology, Subtopology, Topology } from './topology.ts'
 
 /** What a source node reads and how. */
 export interface SourceOptions {
@@ -162,7 +163,7 @@ export class InternalTopologyBuilder {
    */
   addGivenStore(
     descriptor: AnyStore,
-    options: { timestamped: boolean; processors: readonly string[] },
+    options: GivenStoreOptions & { readonly processors: readonly string[] },
   ): this {
     const { name } = descriptor
     if (this.#globalStore(name) !== undefined) {
@@ -237,13 +238,15 @@ export class InternalTopologyBuilder {
       ),
     )
     const copartitionGroups = Object.freeze(
-      this.#copartitionGroups.map((names) => this.#topicsOf(names)),
+      unitedGroups(this.#copartitionGroups.map((names) => this.#topicsOf(names))),
     )
+    assertAgreedCounts(copartitionGroups, this.#internalTopics)
     return Object.freeze({
       subtopologies,
       globalStores,
       copartitionGroups,
-      describe: () => describeTopology(subtopologies, globalStores),
+      describe: (options?: DescribeOptions) =>
+        describeTopology({ subtopologies, globalStores }, options),
     })
   }
 
