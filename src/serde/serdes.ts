@@ -1,5 +1,5 @@
 import { booleanSerde } from './boolean-serde.ts'
-import { bytesSerde } from './bytes-serde.ts'
+import { bufferSerde, bytesSerde } from './bytes-serde.ts'
 import { jsonSerde } from './json-serde.ts'
 import { listSerde } from './list-serde.ts'
 import {
@@ -10,16 +10,18 @@ import {
   longSerde,
   shortSerde,
 } from './number-serdes.ts'
+import { orderedNumberSerde } from './ordered-number-serde.ts'
 import type { Serde } from './serde.ts'
 import type { StandardSchema } from './standard-schema.ts'
 import { stringSerde } from './string-serde.ts'
 import { uuidSerde } from './uuid-serde.ts'
+import { voidSerde } from './void-serde.ts'
 import type { Windowed } from './windowed.ts'
 import { sessionWindowedSerde, timeWindowedSerde } from './windowed-serdes.ts'
 
 /**
  * The serdes that come with Millpond. Their bytes are those of Java's serdes of the same name
- * (`bytes` is ByteArray), so that topics and state can be shared with Java programs.
+ * (`bytes` is ByteArray, `buffer` ByteBuffer), so that topics and state can be shared with Java programs.
  *
  * @example
  * const wordCounts = keyValueStore('word-counts', { key: serdes.string, value: serdes.long })
@@ -42,8 +44,18 @@ export const serdes: {
   readonly boolean: Serde<boolean>
   /** Bytes as they are. */
   readonly bytes: Serde<Uint8Array>
+  /** The same bytes as `bytes`, read as a Buffer of Node.js. Java's ByteBuffer. */
+  readonly buffer: Serde<Buffer>
   /** A UUID as its 36 characters. */
   readonly uuid: Serde<string>
+  /** Keys or values that are always null. */
+  readonly void: Serde<null>
+  /**
+   * A number in eight bytes whose order is that of the numbers, which it is not in `int`, `long` and
+   * `double` when there are negative ones: for keys of stores that are read in ranges. Java has no
+   * serde like it.
+   */
+  readonly orderedNumber: Serde<number>
   /** JSON; what is read is validated when there is a schema. */
   json<T>(schema?: StandardSchema<T>): Serde<T>
   /** Arrays of what the inner serde writes. */
@@ -72,7 +84,10 @@ export const serdes: {
   double: doubleSerde,
   boolean: booleanSerde,
   bytes: bytesSerde,
+  buffer: bufferSerde,
   uuid: uuidSerde,
+  void: voidSerde,
+  orderedNumber: orderedNumberSerde,
   json: jsonSerde,
   list: listSerde,
   timeWindowed: timeWindowedSerde,
