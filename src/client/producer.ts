@@ -40,6 +40,9 @@ export interface ProducerOptions {
   deliveryTimeoutMs?: number
 }
 
+/** Of a record that states no time. */
+const noTimestamp = -1
+
 /** Headers of a record in their order; names may repeat. */
 export type ProducerHeaders = readonly (readonly [name: string, value: Buffer | null])[]
 
@@ -123,9 +126,9 @@ export class Producer implements AsyncDisposable {
   }
 
   /**
-   * Copies the record into the batch of its partition. Throws `RECORD_TOO_LARGE`, `CLIENT_CLOSED`,
-   * `COMPRESSION_UNAVAILABLE`, and `DELIVERY_FAILED` when an earlier record of the partition has
-   * failed.
+   * Copies the record into the batch of its partition. The timestamp -1 stands for the time of this
+   * call. Throws `RECORD_TOO_LARGE`, `CLIENT_CLOSED`, `COMPRESSION_UNAVAILABLE`, and
+   * `DELIVERY_FAILED` when an earlier record of the partition has failed.
    */
   send(
     topic: string,
@@ -146,7 +149,8 @@ export class Producer implements AsyncDisposable {
     if (!builder.isEmpty && builder.sizeInBytes + bytes > batchBytes) this.#seal(target)
     const bytesBefore = target.openBytes
     if (bytesBefore === 0) this.#opened(target)
-    builder.append(key, value, timestamp, written)
+    const time = timestamp === noTimestamp ? this.#client.clock.now() : timestamp
+    builder.append(key, value, time, written)
     this.#queuedBytes += builder.sizeInBytes - bytesBefore
     if (builder.sizeInBytes >= batchBytes) this.#seal(target)
   }

@@ -41,16 +41,11 @@ export function decodeHeld(
 ): [time: number, value: BufferValue] {
   const version = record.headers.findLast(([name]) => name === versionHeader)?.[1]
   if (version === undefined) return decodeVersion0(bytes, record, heldPrior)
-  switch (version?.toString('hex')) {
-    case '01':
-      return decodeVersion1(bytes, heldPrior)
-    case '02':
-      return decodeVersion2(bytes)
-    case '03':
-      return decodeVersion3(bytes)
-    default:
-      throw new Error(`version ${version?.toString('hex')} of a buffer is not known`)
-  }
+  const number = version?.length === 1 ? version[0] : undefined
+  if (number === 1) return decodeVersion1(bytes, heldPrior)
+  if (number === 2) return decodeVersion2(bytes)
+  if (number === 3) return decodeVersion3(bytes)
+  throw new Error(`version ${version?.toString('hex')} of a buffer is not known`)
 }
 
 function decodeVersion0(

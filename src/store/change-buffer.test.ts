@@ -70,19 +70,25 @@ test.each(vectors.values)('a value is written and counted as in Java: $hex', (gi
   expect(new BufferValueReader(Buffer.from(hex, 'hex')).value()).toEqual(held)
 })
 
-test.each(vectors.changelog)(
-  'version $version is read as in Java, with $held held: $value',
-  ({ version, held, value, restored }) => {
-    const headers: RecordHeaders =
-      version === null ? [['x', Buffer.from('y')]] : [['v', Buffer.from([version])]]
-    const record = { timestamp: 5, offset: 9, topic: 'app-buffer-changelog', partition: 2, headers }
-    const read = (): unknown => {
-      const [time, found] = decodeHeld(Buffer.from(value, 'hex'), record, bytesOf(held))
-      return { time, hex: hexOf(encodeBufferValue(found)) }
-    }
+function readHeld({ version, held, value }: Vectors['changelog'][number]): unknown {
+  const headers: RecordHeaders =
+    version === null ? [['x', Buffer.from('y')]] : [['v', Buffer.from([version])]]
+  const record = { timestamp: 5, offset: 9, topic: 'app-buffer-changelog', partition: 2, headers }
+  const [time, found] = decodeHeld(Buffer.from(value, 'hex'), record, bytesOf(held))
+  return { time, hex: hexOf(encodeBufferValue(found)) }
+}
 
-    if (restored === null) expect(read).toThrow(/./)
-    else expect(read()).toEqual(restored)
+test.each(vectors.changelog.filter(({ restored }) => restored !== null))(
+  'version $version is read as in Java, with $held held: $value',
+  (given) => {
+    expect(readHeld(given)).toEqual(given.restored)
+  },
+)
+
+test.each(vectors.changelog.filter(({ restored }) => restored === null))(
+  'what Java cannot read is refused, as version $version: $value',
+  (given) => {
+    expect(() => readHeld(given)).toThrow(/./)
   },
 )
 
@@ -98,7 +104,7 @@ interface Setup {
   record: RecordContext
   written: Written[]
   /** `key=new(old)@timestamp` of all that comes up to that buffer time. */
-  emit(upTo: number): string[]
+  emit: (upTo: number) => string[]
 }
 
 function setup(mode: 'logged' | 'unlogged' = 'logged'): Setup {
@@ -117,7 +123,7 @@ function setup(mode: 'logged' | 'unlogged' = 'logged'): Setup {
   const buffer = new ChangeBuffer({
     descriptor: descriptor as never,
     record,
-    changelog: mode === 'logged' ? (changelog as never) : undefined,
+    changelog: mode === 'logged' ? changelog : undefined,
   })
   return {
     buffer,

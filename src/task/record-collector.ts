@@ -7,7 +7,12 @@ import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import type { NodeProcessor } from '../processor/processor.ts'
 import { partitionForKey } from '../protocol/murmur2.ts'
 import type { Serde } from '../serde/serde.ts'
-import { noHeaders, type ChangelogWriter, type RecordContext } from '../store/state-store.ts'
+import {
+  noHeaders,
+  type ChangelogWriter,
+  type RecordContext,
+  type RecordHeaders,
+} from '../store/state-store.ts'
 import type { SinkNode } from '../topology/node.ts'
 import type { LaterRecord, RecordSink } from './record-sink.ts'
 
@@ -100,9 +105,15 @@ export class RecordCollector implements ChangelogWriter {
     return (this.#partition + turn) % partitionCount
   }
 
-  write(store: string, key: Buffer, value: Buffer | null, timestamp: number): void {
+  write(
+    store: string,
+    key: Buffer,
+    value: Buffer | null,
+    timestamp: number,
+    headers: RecordHeaders = noHeaders,
+  ): void {
     const topic = this.#changelogTopics.get(store) as string
-    this.#sink.send(topic, this.#partition, key, value, timestamp, noHeaders)
+    this.#sink.send(topic, this.#partition, key, value, timestamp, headers)
     this.#metrics.recordsProduced.value += 1
   }
 }

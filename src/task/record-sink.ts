@@ -29,7 +29,10 @@ export interface UnknownTopicSink {
 export interface RecordSink {
   /** Partitions of a topic. Throws `SOURCE_TOPIC_MISSING` for a topic that is not known. */
   partitionCount(topic: string): number
-  /** Copies the bytes into the batch of that partition. Throws `RECORD_TOO_LARGE`. */
+  /**
+   * Copies the bytes into the batch of that partition. The timestamp -1 stands for the time of this
+   * call. Throws `RECORD_TOO_LARGE`.
+   */
   send(
     topic: string,
     partition: number,

@@ -11,6 +11,8 @@ export interface ProducedRecord {
   readonly headers: RecordHeaders
 }
 
+/** Of a record that states no time: see RecordSink. */
+const noTimestamp = -1
 /** Every topic of a test driver has one partition. */
 const partitionCount = 1
 
@@ -24,6 +26,12 @@ export class ProducedRecords implements RecordSink {
   /** Written since the driver last looked for records that go back into the topology. */
   #fresh: ProducedRecord[] = []
   readonly #nextOffsets = new Map<string, number>()
+  readonly #now: () => number
+
+  /** `now` is the time of records that state none. */
+  constructor({ now }: { now: () => number }) {
+    this.#now = now
+  }
 
   partitionCount(): number {
     return partitionCount
@@ -37,7 +45,8 @@ export class ProducedRecords implements RecordSink {
     timestamp: number,
     headers: RecordHeaders,
   ): void {
-    const record = { topic, key: copy(key), value: copy(value), timestamp, headers }
+    const time = timestamp === noTimestamp ? this.#now() : timestamp
+    const record = { topic, key: copy(key), value: copy(value), timestamp: time, headers }
     this.#unread.push(record)
     this.#fresh.push(record)
     this.queue(topic).push(record)

@@ -75,7 +75,7 @@ export class TopologyTestDriver implements Disposable {
   readonly metrics: StreamsMetrics = new StreamsMetrics()
   readonly #topology: Subtopology
   readonly #clock: ManualClock
-  readonly #produced = new ProducedRecords()
+  readonly #produced = new ProducedRecords({ now: () => this.#clock.now() })
   readonly #stateDirectory: StateDirectory | undefined
   /** Keeps the global stores. */
   readonly #globalTask: GlobalTask

@@ -105,6 +105,11 @@ export interface StoreNode {
    * timestamp is the session's end, and versioned ones, which always have timestamps.
    */
   readonly timestamped: boolean
+  /**
+   * Not a store of rows but what an operator holds back, in memory: `changes` of a table, one for each
+   * key, until a suppression lets them go. The descriptor is that of a key-value store.
+   */
+  readonly buffer?: 'changes'
   /** Windows and sessions by time first, so that those that close are read in order: emit on close. */
   readonly timeOrdered?: boolean
   /** A source topic that serves as the changelog (topology.optimization), else undefined. */
