@@ -1,8 +1,8 @@
 import { assert } from '../base/assert.ts'
 import { StreamsError } from '../errors.ts'
 import { alignCounts } from './copartition.ts'
+import { additionalRetentionDefault, changelogConfigs } from './changelog-configs.ts'
 import { hashSetOrder } from './java-order.ts'
-import type { StoreNode } from './node.ts'
 import {
   changelogTopic,
   internalTopicName,
@@ -34,8 +34,6 @@ const repartitionConfigs = {
   'segment.bytes': String(50 * 1024 * 1024),
   'retention.ms': '-1',
 }
-/** Java's UnwindowedUnversionedChangelogTopicConfig. */
-const changelogConfigs = { 'cleanup.policy': 'compact' }
 
 /**
  * The repartition and changelog topics that a topology needs, with Java's names, partition counts
@@ -43,6 +41,7 @@ const changelogConfigs = { 'cleanup.policy': 'compact' }
  *
  * @param partitionCounts partitions of each topic that the user's sources read, by name.
  * @param topicConfigs configs for all internal topics; those of a store win over them.
+ * @param additionalRetention milliseconds that windows stay in changelogs after stores forgot them.
  * @throws StreamsError `SOURCE_TOPIC_MISSING` when a count is missing, `TOPOLOGY_INVALID` when topics
  *   that are read side by side have different counts.
  */
@@ -51,6 +50,7 @@ export function internalTopics(
   applicationId: string,
   partitionCounts: ReadonlyMap<string, number>,
   topicConfigs: Readonly<Record<string, string>> = {},
+  additionalRetention: number = additionalRetentionDefault,
 ): InternalTopic[] {
   const counts = allPartitionCounts(topology, applicationId, partitionCounts)
   const topics = new Map<string, InternalTopic>()
@@ -67,7 +67,8 @@ export function internalTopics(
     for (const store of subtopology.stores) {
       const name = changelogTopic(applicationId, store)
       if (name === undefined || store.sourceTopic !== undefined) continue
-      const configs = { ...createTime, ...changelogConfigs, ...topicConfigs, ...ownConfigs(store) }
+      const own = changelogConfigs(store, topicConfigs, additionalRetention)
+      const configs = { ...createTime, ...own }
       const topic = { name, subtopology: subtopology.id, partitionCount, configs }
       topics.set(name, { kind: 'changelog', store: store.descriptor.name, ...topic })
     }
@@ -144,8 +145,4 @@ function settle(
       throw new StreamsError('TOPOLOGY_INVALID', { detail })
     }
   }
-}
-
-function ownConfigs({ descriptor }: StoreNode): Readonly<Record<string, string>> {
-  return typeof descriptor.changelog === 'object' ? descriptor.changelog : {}
 }
