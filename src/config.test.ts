@@ -80,8 +80,8 @@ test.each([
     `The option topicConfigs is not valid: it must be an object of strings, such as { 'min.insync.replicas': '2' }, not {"min.insync.replicas":2}.`,
   ],
   [
-    { ...least, log: console.log },
-    'The option log is not valid: it must be a log as createLog makes it.',
+    { ...least, logger: console.log },
+    "The option logger is not valid: it must be a logger with the methods debug, info, warn, error, such as console, or one of 'silent', 'debug', 'info', 'warn', 'error', not a function.",
   ],
 ])('%j is refused in plain words', (config, message) => {
   expect(() => resolveConfig(config as StreamsConfig)).toThrow(message)

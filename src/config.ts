@@ -2,7 +2,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock, type Clock } from './base/clock.ts'
 import { systemDisk, type Disk } from './base/disk.ts'
-import { silentLog, type Log } from './base/log.ts'
+import type { Log } from './base/log.ts'
+import { logFrom, loggerProblem, type LoggerChoice } from './base/logger.ts'
 import { systemRandom, type Random } from './base/random.ts'
 import { shownValue } from './base/shown-value.ts'
 import { systemTransport, type Transport } from './base/transport.ts'
@@ -91,14 +92,20 @@ export interface StreamsConfig {
   readonly onDeserializationError?: DeserializationErrorHandler
   /** Where to begin in an input topic when nothing was committed. Default earliest. */
   readonly offsetReset?: 'earliest' | 'latest'
-  /** Hears what the engine does; see `createLog`. Default: nothing is logged. */
-  readonly log?: Log
+  /**
+   * Who hears what the instance has to say: a logger with `debug`, `info`, `warn` and `error`, such as
+   * `console`, pino or winston, or a level from which lines go to standard error. `'info'` adds changes
+   * of state and assignments, `'silent'` says nothing. What fails again and again, such as each attempt
+   * to reach a broker, is told once and then as a number each minute. Default `'warn'`.
+   */
+  readonly logger?: LoggerChoice
 }
 
 /** The options with every default filled in. */
 export interface ResolvedConfig extends Required<
-  Omit<StreamsConfig, 'clientId' | 'groupInstanceId' | 'endpoint'>
+  Omit<StreamsConfig, 'clientId' | 'groupInstanceId' | 'endpoint' | 'logger'>
 > {
+  readonly log: Log
   readonly clientId: string | undefined
   readonly groupInstanceId: string | undefined
   readonly endpoint: { readonly host: string; readonly port: number } | undefined
@@ -202,13 +209,6 @@ const onDeserializationError: Check = (value) =>
     ? undefined
     : oneOf('fail', 'continue')(value)?.concat(', or a function')
 
-const log: Check = (value) =>
-  ['debug', 'info', 'warn', 'error', 'child'].every(
-    (name) => typeof (value as Record<string, unknown> | null)?.[name] === 'function',
-  )
-    ? undefined
-    : 'it must be a log as createLog makes it'
-
 const workers: Check = (value) =>
   value === 1
     ? undefined
@@ -243,7 +243,7 @@ const checks: Readonly<Record<keyof StreamsConfig, Check>> = {
   endpoint,
   onDeserializationError,
   offsetReset: oneOf('earliest', 'latest'),
-  log,
+  logger: loggerProblem,
 }
 
 /** Names of all options. */
@@ -285,9 +285,12 @@ export function optionsOf(config: unknown): object {
 
 /**
  * Checks the options and fills in the defaults. Throws `CONFIG_INVALID`, naming the option and what
- * it may be.
+ * it may be. The clock is for the time of log lines.
  */
-export function resolveConfig(config: StreamsConfig): ResolvedConfig {
+export function resolveConfig(
+  config: StreamsConfig,
+  clock: Pick<Clock, 'now'> = systemClock,
+): ResolvedConfig {
   const given: Readonly<Record<string, unknown>> = { ...optionsOf(config) }
   for (const name of Object.keys(given)) {
     if (!Object.hasOwn(checks, name))
@@ -320,7 +323,7 @@ export function resolveConfig(config: StreamsConfig): ResolvedConfig {
     endpoint: config.endpoint && Object.freeze({ ...config.endpoint }),
     onDeserializationError: config.onDeserializationError ?? 'fail',
     offsetReset: config.offsetReset ?? 'earliest',
-    log: config.log ?? silentLog,
+    log: logFrom(config.logger ?? 'warn', config.applicationId, clock),
   }
   if (resolved.heartbeatInterval >= resolved.sessionTimeout) {
     throw invalid(

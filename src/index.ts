@@ -8,6 +8,13 @@ export type { KTable, MappedEmission } from './dsl/ktable.ts'
 export type { TableStore, TableStoreRef } from './dsl/materialized.ts'
 export type { Named } from './dsl/naming.ts'
 export { StreamsBuilder } from './dsl/streams-builder.ts'
+export { TopologyBuilder } from './dsl/topology-builder.ts'
+export type {
+  AddProcessorOptions,
+  AddSinkOptions,
+  NodeNames,
+  TopicStoreOptions,
+} from './dsl/topology-builder.ts'
 export { topic } from './dsl/topic.ts'
 export type { RawKey, SerdeOf, SerializerOf, SinkTopic, Topic, TopicOptions } from './dsl/topic.ts'
 export type {
@@ -47,7 +54,7 @@ export {
   usePartitionTimeOnInvalidTimestamp,
   wallclockTimestamp,
 } from './topology/timestamp-extractors.ts'
-export type { Topology } from './topology/topology.ts'
+export type { DescribeFormat, DescribeOptions, Topology } from './topology/topology.ts'
 
 export type { FixedKeyRecord } from './processor/fixed-key-record.ts'
 export { timestamped } from './processor/local-store.ts'
@@ -122,6 +129,7 @@ export type { RecordHeaders } from './store/state-store.ts'
 
 export { createLog } from './base/log.ts'
 export type { Log, LogFields, LogLevel, LogSink } from './base/log.ts'
+export type { Logger, LoggerChoice } from './base/logger.ts'
 export { shutdownSignal } from './base/shutdown-signal.ts'
 export type { DeserializationErrorHandler, StreamsConfig, UnreadableRecord } from './config.ts'
 export { KafkaStreams } from './kafka-streams.ts'

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
+import { until } from '../test/integration/until.ts'
+import type { Logger } from './base/logger.ts'
 import { MemoryDisk } from './base/memory-disk.ts'
-import { systemPorts } from './config.ts'
+import { systemPorts, type StreamsConfig } from './config.ts'
 import { StreamsBuilder } from './dsl/streams-builder.ts'
 import { topic } from './dsl/topic.ts'
 import { KafkaStreams } from './kafka-streams.ts'
@@ -21,7 +23,12 @@ function countingTopology(persistent: boolean) {
 }
 
 /** Nobody listens there. */
-const config = { applicationId: 'app', brokers: ['127.0.0.1:1'], stateDir: '/state' }
+const config: StreamsConfig = {
+  applicationId: 'app',
+  brokers: ['127.0.0.1:1'],
+  stateDir: '/state',
+  logger: 'silent',
+}
 
 test('wrong options are told when the instance is made', () => {
   expect(() => new KafkaStreams(countingTopology(true), { ...config, brokers: [] })).toThrow(
@@ -135,6 +142,49 @@ test('a listener that was taken off hears nothing', async () => {
   const streams = new KafkaStreams(countingTopology(true), config)
   await streams.on('stateChange', listener).off('stateChange', listener).close()
   expect(states).toEqual([])
+})
+
+/** A logger that keeps its lines, with their facts. */
+function heard(): { lines: unknown[][]; logger: Logger } {
+  const lines: unknown[][] = []
+  const hear =
+    (level: string) =>
+    (...line: unknown[]): void =>
+      void lines.push([level, ...line])
+  const logger = {
+    debug: hear('debug'),
+    info: hear('info'),
+    warn: hear('warn'),
+    error: hear('error'),
+  }
+  return { lines, logger }
+}
+
+test('an instance without brokers says so once, and how often it was when it is closed', async () => {
+  const { lines, logger } = heard()
+  const streams = new KafkaStreams(countingTopology(false), { ...config, logger })
+  const failure = streams.start().catch((error: unknown) => error)
+  const attempts = (): number =>
+    lines.filter(([, message]) => message === 'A broker cannot be reached').length
+  await until(() => attempts() >= 3)
+  const warnings = (): unknown[][] => lines.filter(([level]) => level === 'warn')
+  const message = 'cannot reach any broker of 127.0.0.1:1, trying again'
+  const fields = { reason: 'connect ECONNREFUSED 127.0.0.1:1' }
+  expect(warnings()).toEqual([['warn', message, fields]])
+  await streams.close()
+  await failure
+  expect(warnings().slice(1)).toEqual([
+    ['warn', expect.stringMatching(/, trying again \(\d+ more in the last 60 s\)$/), fields],
+  ])
+})
+
+test('changes of state are told to those who want to know', async () => {
+  const { lines, logger } = heard()
+  await new KafkaStreams(countingTopology(true), { ...config, logger }).close()
+  expect(lines).toEqual([
+    ['info', 'the state changed', { now: 'pending-shutdown', before: 'created' }],
+    ['info', 'the state changed', { now: 'not-running', before: 'pending-shutdown' }],
+  ])
 })
 
 test('an instance without brokers waits for them, and closes when it is told to', async () => {

@@ -1,5 +1,5 @@
 import { assertSignal } from './base/assert-signal.ts'
-import type { Log } from './base/log.ts'
+import { LimitedLog } from './base/limited-log.ts'
 import { MemoryDisk } from './base/memory-disk.ts'
 import { Outcome } from './base/outcome.ts'
 import { KafkaClient } from './client/kafka-client.ts'
@@ -18,7 +18,7 @@ import { assertDescriptor, localStore } from './query/executor-store.ts'
 import type { QueryTarget } from './query/query-target.ts'
 import type { QueryableStore } from './query/queryable-store.ts'
 import { InstanceView } from './runtime/instance-view.ts'
-import { StreamWorker } from './runtime/stream-worker.ts'
+import { InstanceWorkers } from './runtime/instance-workers.ts'
 import { StreamsEmitter, type StreamsEvents } from './runtime/streams-events.ts'
 import type { KeyQueryMetadata, LocalTask, StreamsMetadata } from './runtime/streams-metadata.ts'
 import { canTransition, type StreamsState } from './runtime/streams-state.ts'
@@ -50,7 +50,7 @@ export class KafkaStreams implements AsyncDisposable {
   readonly #topology: Topology
   readonly #config: ResolvedConfig
   readonly #ports: Ports
-  readonly #log: Log
+  readonly #log: LimitedLog
   readonly #view: InstanceView
   readonly #emitter = new StreamsEmitter()
   readonly #running = new Outcome()
@@ -58,7 +58,7 @@ export class KafkaStreams implements AsyncDisposable {
   #state: StreamsState = 'created'
   #client: KafkaClient | undefined
   #directory: StateDirectory | undefined
-  #worker: StreamWorker | undefined
+  #workers: InstanceWorkers | undefined
   #isPaused = false
   #failure: Error | undefined
   /** Aborted when `close` runs out of time: what fails after it is no news. */
@@ -73,19 +73,22 @@ export class KafkaStreams implements AsyncDisposable {
    */
   constructor(topology: Topology, config: StreamsConfig, ports: Ports = systemPorts) {
     assertTopology(topology)
-    if (topology.subtopologies.length === 0) {
+    if (topology.subtopologies.length === 0 && topology.globalStores.length === 0) {
       throw new StreamsError('TOPOLOGY_INVALID', { detail: 'it reads no topic' })
     }
     this.#topology = topology
-    this.#config = resolveConfig(config)
+    const resolved = resolveConfig(config, ports.clock)
+    this.#log = new LimitedLog(resolved.log, ports.clock)
+    this.#config = { ...resolved, log: this.#log }
     this.#ports = ports
-    this.#log = this.#config.log
     this.metrics = new StreamsMetrics()
     this.#view = new InstanceView({
       topology,
       applicationId: this.#config.applicationId,
       state: () => this.#state,
-      worker: () => this.#worker,
+      worker: () => this.#workers?.worker,
+      global: () => this.#workers?.global,
+      self: this.#config.endpoint,
       topicPartitions: (topic) => this.#client?.partitionCount(topic),
     })
   }
@@ -178,7 +181,7 @@ export class KafkaStreams implements AsyncDisposable {
         : this.#ports.clock.setTimer(timeout, () => void this.#cutConnections())
     if (this.#setState('pending-shutdown')) {
       this.#running.reject(new StreamsError('STREAMS_STOPPED', { state: 'pending-shutdown' }))
-      await this.#worker?.stop(leaveGroup ? 'leave' : 'remain')
+      await this.#workers?.stop(leaveGroup ? 'leave' : 'remain')
       await this.#finish('not-running')
       return this.#closed.promise
     }
@@ -189,12 +192,12 @@ export class KafkaStreams implements AsyncDisposable {
   /** Stops processing and restoring. Stays in the group, and answers questions. */
   pause(): void {
     this.#isPaused = true
-    this.#worker?.pause()
+    this.#workers?.pause()
   }
 
   resume(): void {
     this.#isPaused = false
-    this.#worker?.resume()
+    this.#workers?.resume()
   }
 
   get isPaused(): boolean {
@@ -240,7 +243,8 @@ export class KafkaStreams implements AsyncDisposable {
   }
 
   /**
-   * Who holds this key of a store. Throws `STORE_UNKNOWN`, and `STREAMS_REBALANCING` while the
+   * Who holds this key of a store; of a global store every instance does, and the partition is -1.
+   * Throws `STORE_UNKNOWN`, and `STREAMS_REBALANCING` while the
    * topics that feed the store are not known yet.
    */
   queryMetadataForKey<K>(
@@ -251,6 +255,9 @@ export class KafkaStreams implements AsyncDisposable {
     const { name } = store
     if (this.#view.descriptor(name) === undefined)
       throw new StreamsError('STORE_UNKNOWN', { store: name })
+    if (this.#view.isGlobal(name)) {
+      return { store: name, partition: -1, ...this.#view.hosts(name, -1) }
+    }
     const partitions = this.#view.partitionCount(name)
     if (partitions === undefined) throw new StreamsError('STREAMS_REBALANCING', { store: name })
     const partition = partitionForKey(store.key.serialize(key), partitions)
@@ -266,6 +273,7 @@ export class KafkaStreams implements AsyncDisposable {
   allMetadata(): StreamsMetadata[] {
     return [...this.#view.allHosts.values()].map(({ endpoint, tasks }) => {
       const stores = [...tasks.active, ...tasks.standby].flatMap((id) => this.#view.storesOf(id))
+      stores.push(...this.#view.globalStoreNames)
       return {
         endpoint,
         stores: [...new Set(stores)],
@@ -275,17 +283,9 @@ export class KafkaStreams implements AsyncDisposable {
     })
   }
 
-  /** The tasks that this instance holds. */
+  /** The tasks that this instance holds; the one that keeps the global stores has the role `global`. */
   localTasks(): LocalTask[] {
-    const worker = this.#worker
-    if (worker === undefined) return []
-    return [...worker.tasks.tasks.values()].map(({ id, state, inputs }) => ({
-      id,
-      role: 'active',
-      state: state === 'running' ? 'running' : 'restoring',
-      inputs: inputs.map(({ topic, partition }) => ({ topic, partition })),
-      restoring: worker.restoreLags(id),
-    }))
+    return this.#workers?.localTasks() ?? []
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -307,10 +307,10 @@ export class KafkaStreams implements AsyncDisposable {
         log: this.#log,
         clientId: clientId ?? `${applicationId}-${processId}`,
       })
-      this.#worker = this.#makeWorker(this.#client, this.#directory)
-      if (this.#isPaused) this.#worker.pause()
-      this.#worker.start()
-      void this.#worker.done.then(() => this.#workerEnded())
+      this.#workers = this.#makeWorkers(this.#client, this.#directory)
+      if (this.#isPaused) this.#workers.pause()
+      this.#workers.start()
+      void this.#workers.done.then(() => this.#workersEnded())
     } catch (error) {
       this.#fail(error instanceof Error ? error : new Error(messageOf(error)))
       void this.#finish('error')
@@ -319,9 +319,12 @@ export class KafkaStreams implements AsyncDisposable {
 
   #openDirectory(): StateDirectory {
     const { stateDir, applicationId } = this.#config
-    const hasFiles = this.#topology.subtopologies.some(({ stores }) =>
-      stores.some(({ descriptor }) => descriptor.persistent ?? true),
-    )
+    const { subtopologies, globalStores } = this.#topology
+    const stores = [
+      ...subtopologies.flatMap((subtopology) => subtopology.stores),
+      ...globalStores.map(({ store }) => store),
+    ]
+    const hasFiles = stores.some(({ descriptor }) => descriptor.persistent ?? true)
     // Without files there is nothing to lock, and no place in which the process id could be kept.
     const disk = hasFiles ? this.#ports.disk : new MemoryDisk()
     return StateDirectory.open({
@@ -333,20 +336,15 @@ export class KafkaStreams implements AsyncDisposable {
     })
   }
 
-  #makeWorker(client: KafkaClient, directory: StateDirectory): StreamWorker {
+  #makeWorkers(client: KafkaClient, directory: StateDirectory): InstanceWorkers {
     const { metrics } = this
-    return new StreamWorker({
+    return new InstanceWorkers({
       topology: this.#topology,
       config: this.#config,
       ports: this.#ports,
       client,
-      processId: directory.processId,
+      directory,
       metrics,
-      states: {
-        engines: (id) => directory.engines(id),
-        stored: () => directory.tasks(),
-        wipe: (id) => directory.removeTask(id),
-      },
       listener: {
         onStatus: (status) => {
           if (this.#setState(status) && status === 'running') this.#running.resolve()
@@ -368,7 +366,7 @@ export class KafkaStreams implements AsyncDisposable {
   }
 
   /** After a failure; `close` sees to the end of the others. */
-  async #workerEnded(): Promise<void> {
+  async #workersEnded(): Promise<void> {
     if (this.#state === 'pending-error') await this.#finish('error')
   }
 
@@ -376,6 +374,7 @@ export class KafkaStreams implements AsyncDisposable {
     await this.#client?.close()
     this.#directory?.close()
     this.#setState(state)
+    this.#log.close()
     if (this.#failure === undefined) this.#closed.resolve()
     else this.#closed.reject(this.#failure)
   }

@@ -4,7 +4,7 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 /** Facts beside the message of one line. */
 export type LogFields = Readonly<Record<string, unknown>>
 
-/** Where the engine tells what it does. Adapt any logger with one function: {@link createLog}. */
+/** Where the engine tells what it does. */
 export interface Log {
   debug(message: string, fields?: LogFields): void
   info(message: string, fields?: LogFields): void
@@ -14,7 +14,7 @@ export interface Log {
   child(fields: LogFields): Log
 }
 
-/** Takes one line; a pino logger fits as `(level, message, fields) => logger[level](fields, message)`. */
+/** Takes one line. */
 export type LogSink = (level: LogLevel, message: string, fields: LogFields) => void
 
 const order: Readonly<Record<LogLevel | 'silent', number>> = {
@@ -25,7 +25,13 @@ const order: Readonly<Record<LogLevel | 'silent', number>> = {
   silent: 4,
 }
 
-/** A log that writes lines of at least `level` (default `info`) to the sink. */
+/**
+ * A log that writes lines of at least `level` (default `info`) to the sink: makes a logger of one
+ * function.
+ *
+ * @example
+ * const logger = createLog((level, message, fields) => send({ level, message, ...fields }))
+ */
 export function createLog(
   sink: LogSink,
   options: { level?: LogLevel | 'silent'; fields?: LogFields } = {},
@@ -44,5 +50,5 @@ export function createLog(
   }
 }
 
-/** Drops every line. The default of the library: an embedding program decides what is heard. */
+/** Drops every line. */
 export const silentLog: Log = createLog(() => undefined, { level: 'silent' })

@@ -1,6 +1,7 @@
 import { systemClock, type Clock } from '../base/clock.ts'
 import { systemDisk, type Disk, type DiskLock } from '../base/disk.ts'
-import { silentLog, type Log } from '../base/log.ts'
+import type { Log } from '../base/log.ts'
+import { logFrom, loggerProblem, type LoggerChoice } from '../base/logger.ts'
 import { MemoryDisk } from '../base/memory-disk.ts'
 import { systemRandom, type Random } from '../base/random.ts'
 import { systemTransport, type Transport } from '../base/transport.ts'
@@ -61,8 +62,11 @@ export interface BrokerOptions {
   readonly cleanIntervalMs?: number
   /** The largest request, in bytes. Default 100 MiB. */
   readonly requestBytesMax?: number
-  /** Default: nothing is logged. */
-  readonly log?: Log
+  /**
+   * Who hears what the broker has to say: a logger such as `console` or pino, or a level from which
+   * lines go to standard error. Default `'silent'`.
+   */
+  readonly logger?: LoggerChoice
 
   // The ports to the world, for tests and simulation.
   readonly clock?: Clock
@@ -104,7 +108,7 @@ export class Broker implements AsyncDisposable {
     this.#options = options
     this.#disk = options.disk ?? (options.dataDir === undefined ? new MemoryDisk() : systemDisk)
     this.#clock = options.clock ?? systemClock
-    this.#log = options.log ?? silentLog
+    this.#log = logFrom(options.logger ?? 'silent', 'broker', this.#clock)
     this.#dataDir = options.dataDir ?? memoryDataDir
   }
 
@@ -271,7 +275,14 @@ function cleanableLogs(topics: Topics): CleanableLog[] {
   })
 }
 
-function checkOptions({ topicDefaults = {}, defaultPartitions = 1 }: BrokerOptions): void {
+function checkOptions({
+  topicDefaults = {},
+  defaultPartitions = 1,
+  logger = 'silent',
+}: BrokerOptions): void {
+  const unheard = loggerProblem(logger)
+  if (unheard !== undefined)
+    throw new StreamsError('CONFIG_INVALID', { option: 'logger', detail: unheard })
   for (const [name, value] of Object.entries(topicDefaults)) {
     const detail = configProblem(name, value)
     if (detail !== undefined)

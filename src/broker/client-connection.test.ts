@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createLog } from '../base/log.ts'
+import type { LoggerChoice } from '../base/logger.ts'
 import { ManualClock } from '../base/manual-clock.ts'
 import type { Connection, ListenOptions, Transport } from '../base/transport.ts'
 import { encodeRequestHeader } from '../protocol/header.ts'
@@ -40,7 +41,10 @@ class Line implements Connection {
 }
 
 /** A broker to which lines are connected by hand. */
-async function start(clock: ManualClock): Promise<{ broker: Broker; connect: () => Line }> {
+async function start(
+  clock: ManualClock,
+  logger: LoggerChoice = 'silent',
+): Promise<{ broker: Broker; connect: () => Line }> {
   let accept: ListenOptions['onConnection'] = () => undefined
   const transport: Transport = {
     connect: () => Promise.reject(new Error('a broker does not connect')),
@@ -50,7 +54,7 @@ async function start(clock: ManualClock): Promise<{ broker: Broker; connect: () 
       return Promise.resolve({ host, port: 9092, close, [Symbol.asyncDispose]: close })
     },
   }
-  const broker = new Broker({ clock, transport, log: createLog(() => undefined) })
+  const broker = new Broker({ clock, transport, logger })
   await broker.start()
   const connect = (): Line => {
     const line = new Line()
@@ -123,5 +127,36 @@ describe('ClientConnection', () => {
     expect([other.isDestroyed, other.answerCount]).toEqual([false, 1])
     await broker.close()
     expect(other.isDestroyed).toBe(true)
+  })
+
+  test('bad connections are told once, then as a number each minute, and at the end', async () => {
+    const clock = new ManualClock()
+    const lines: string[] = []
+    const log = createLog((level, message) => lines.push(`${level} ${message}`), { level: 'warn' })
+    const { broker, connect } = await start(clock, log)
+    const knock = (times: number): void => {
+      for (let n = 0; n < times; n += 1) connect().onData(Buffer.from('GET / HTTP/1.1\r\n\r\n'))
+    }
+    knock(500)
+    expect(lines.splice(0)).toEqual(['warn closed a connection'])
+    await clock.run(60_000)
+    expect(lines.splice(0)).toEqual(['warn closed a connection (499 more in the last 60 s)'])
+    knock(3)
+    expect(lines).toEqual([])
+    await broker.close()
+    expect(lines).toEqual(['warn closed a connection (3 more in the last 60 s)'])
+    expect(clock.timerCount).toBe(0)
+  })
+
+  test('connections beyond those that a broker can have are told once as well', async () => {
+    const lines: string[] = []
+    const log = createLog((level, message) => lines.push(`${level} ${message}`), { level: 'warn' })
+    const { broker, connect } = await start(new ManualClock(), log)
+    for (let n = 0; n < 10_100; n += 1) connect()
+    expect(lines.splice(0)).toEqual(['warn refused a connection: there are too many'])
+    await broker.close()
+    expect(lines).toEqual([
+      'warn refused a connection: there are too many (99 more in the last 60 s)',
+    ])
   })
 })

@@ -1,3 +1,4 @@
+import { LimitedLog } from '../base/limited-log.ts'
 import type { Log } from '../base/log.ts'
 import type { Connection, Listener as PortListener, Transport } from '../base/transport.ts'
 import { ClientConnection } from './client-connection.ts'
@@ -19,16 +20,13 @@ export interface BrokerListenerOptions {
 
 /** Accepts clients. */
 export class BrokerListener implements AsyncDisposable {
-  readonly #options: BrokerListenerOptions
+  /** Of connections: anybody can open bad ones, as many as he likes. */
+  readonly #log: LimitedLog
   readonly #listener: PortListener
   readonly #clients: Set<ClientConnection>
 
-  private constructor(
-    options: BrokerListenerOptions,
-    listener: PortListener,
-    clients: Set<ClientConnection>,
-  ) {
-    this.#options = options
+  private constructor(log: LimitedLog, listener: PortListener, clients: Set<ClientConnection>) {
+    this.#log = log
     this.#listener = listener
     this.#clients = clients
   }
@@ -37,9 +35,11 @@ export class BrokerListener implements AsyncDisposable {
   static async open(options: BrokerListenerOptions): Promise<BrokerListener> {
     const clients = new Set<ClientConnection>()
     const { transport, host, port } = options
-    const onConnection = (connection: Connection): void => accept(connection, clients, options)
+    const log = new LimitedLog(options.log, options.broker.clock)
+    const onConnection = (connection: Connection): void =>
+      accept(connection, clients, { ...options, log })
     const listener = await transport.listen({ host, port, onConnection })
-    return new BrokerListener(options, listener, clients)
+    return new BrokerListener(log, listener, clients)
   }
 
   get port(): number {
@@ -48,10 +48,11 @@ export class BrokerListener implements AsyncDisposable {
 
   /** Takes no more clients and ends those that are there; resolves when their requests are done. */
   async close(): Promise<void> {
-    this.#options.log.debug('the listener closes', { port: this.port, clients: this.#clients.size })
+    this.#log.debug('the listener closes', { port: this.port, clients: this.#clients.size })
     const ended = Promise.all([...this.#clients].map((client) => client.close()))
     await this.#listener.close()
     await ended
+    this.#log.close()
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,10 +1,10 @@
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
-import { messageOf, StreamsError } from '../errors.ts'
+import { isStreamsError, messageOf, StreamsError } from '../errors.ts'
 import { metadata } from '../protocol/messages/3-metadata.ts'
 import type { BrokerConnection } from './broker-connection.ts'
-import type { BrokerAddress } from './broker-address.ts'
+import { addressName, type BrokerAddress } from './broker-address.ts'
 import type { BrokerPool } from './broker-pool.ts'
 import { ClusterView } from './cluster-view.ts'
 import { canPass } from './kafka-failure.ts'
@@ -33,6 +33,7 @@ export class Cluster {
   #current: Promise<void> | undefined
   #next: Promise<void> | undefined
   #ageTimer: Timer | undefined
+  #isUnreachable = false
   #isClosed = false
 
   constructor(options: ClusterOptions) {
@@ -133,13 +134,30 @@ export class Cluster {
     let failure: unknown
     for (const address of this.#candidates()) {
       try {
-        return await attempt(address)
+        const result = await attempt(address)
+        this.#noteReached()
+        return result
       } catch (error) {
         if (!canPass(error)) throw error
         failure = error
       }
     }
+    this.#noteUnreachable(failure)
     throw failure
+  }
+
+  #noteReached(): void {
+    // As loud as the bad news: those who heard that want to hear this.
+    if (this.#isUnreachable) this.#options.log.warn('the brokers can be reached again')
+    this.#isUnreachable = false
+  }
+
+  #noteUnreachable(failure: unknown): void {
+    if (this.#isClosed) return
+    this.#isUnreachable = true
+    const { log, bootstrap } = this.#options
+    const names = bootstrap.slice(0, candidatesMax).map(addressName).join(', ')
+    log.warn(`cannot reach any broker of ${names}, trying again`, { reason: reasonOf(failure) })
   }
 
   /**
@@ -156,4 +174,12 @@ export class Cluster {
       .slice(0, candidatesMax)
       .map((candidate) => candidate.address)
   }
+}
+
+/** Why a broker cannot be reached; which one it was is said beside it. */
+function reasonOf(failure: unknown): string {
+  const detail = isStreamsError(failure, 'BROKER_UNREACHABLE')
+    ? failure.context['detail']
+    : undefined
+  return typeof detail === 'string' ? detail : messageOf(failure)
 }

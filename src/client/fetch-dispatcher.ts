@@ -373,7 +373,9 @@ export class FetchDispatcher {
       .within(this.#client.refreshMetadata(this.#buffer.topics))
       .catch((error: unknown) => {
         if (this.#life.signal.aborted || this.#endsWith(error)) return
-        this.#client.log.warn('The leaders of partitions could not be found', {
+        // That nobody can be reached was told already.
+        const level = isStreamsError(error, 'BROKER_UNREACHABLE') ? 'debug' : 'warn'
+        this.#client.log[level]('The leaders of partitions could not be found', {
           reason: messageOf(error),
         })
       })

@@ -340,7 +340,9 @@ export class ProducerSender {
           // Nobody will ever tell the leaders again.
           if (isStreamsError(error, 'CLIENT_CLOSED')) this.#failPending(error)
           if (!canPass(error)) return
-          this.#client.log.warn('The leaders of partitions could not be found', {
+          // That nobody can be reached was told already.
+          const level = isStreamsError(error, 'BROKER_UNREACHABLE') ? 'debug' : 'warn'
+          this.#client.log[level]('The leaders of partitions could not be found', {
             reason: messageOf(error),
           })
         })

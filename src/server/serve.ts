@@ -1,3 +1,4 @@
+import { LimitedLog } from '../base/limited-log.ts'
 import { systemPorts, type Ports } from '../config.ts'
 import { StreamsError } from '../errors.ts'
 import type { Endpoint } from '../group/membership.ts'
@@ -70,12 +71,22 @@ class Subject implements HttpSubject {
   isDraining = false
   readonly exposure: Exposure
   readonly loop: EventLoopWatch
-  readonly onFault: (error: unknown) => void
+  /** Whoever asks what meets a fault of ours may ask it a thousand times. */
+  readonly #log: LimitedLog
 
   constructor({ exposure, log }: ResolvedServeConfig, ports: Ports) {
     this.exposure = exposure
     this.loop = new EventLoopWatch(ports.clock)
-    this.onFault = (error) => log.error('a query failed by a fault of the service', { error })
+    this.#log = new LimitedLog(log, ports.clock)
+  }
+
+  readonly onFault = (error: unknown): void => {
+    this.#log.error('a query failed by a fault of the service', { error })
+  }
+
+  close(): void {
+    this.loop.close()
+    this.#log.close()
   }
 }
 
@@ -93,7 +104,7 @@ async function open(
     const streams = new KafkaStreams(topology, { ...config.streams, endpoint }, ports)
     return new StreamsService({ subject, app, streams, config, endpoint, port, ports })
   } catch (error) {
-    subject.loop.close()
+    subject.close()
     await app.close()
     throw error
   }
@@ -158,7 +169,7 @@ class StreamsService implements Service {
       await closePort(app, ports.clock)
       await this.#pools.close()
     } finally {
-      subject.loop.close()
+      subject.close()
       await this.streams.close()
     }
   }

@@ -23,6 +23,7 @@ function start(
     heartbeatInterval: 100,
     http: { port: 0 },
     expose,
+    logger: 'silent',
     ...config,
   })
 }
@@ -260,6 +261,7 @@ test('an instance that failed is not alive, and says so until it is closed', asy
     commitInterval: 100,
     http: { port: 0 },
     expose,
+    logger: 'silent',
   })
   await cluster.write('lines', poem)
   await expect(service.closed).rejects.toThrow('no such value')

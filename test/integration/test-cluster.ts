@@ -234,6 +234,7 @@ export class TestCluster implements AsyncDisposable {
         commitInterval: 100,
         sessionTimeout: 1_500,
         heartbeatInterval: 100,
+        logger: 'silent',
         ...config,
       },
       ports,

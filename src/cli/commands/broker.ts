@@ -1,4 +1,3 @@
-import { createLog } from '../../base/log.ts'
 import { shutdownSignal } from '../../base/shutdown-signal.ts'
 import { systemDisk } from '../../base/disk.ts'
 import { startBroker } from '../../broker/index.ts'
@@ -32,9 +31,8 @@ export async function runBroker({ host, port, dataDir }: BrokerCommandOptions): 
       port,
       dataDir,
       ...(dataDir === undefined ? {} : { disk: watchedDisk(systemDisk, onDiskFailure) }),
-      log: createLog((level, message) => process.stderr.write(`${level}: ${message}\n`), {
-        level: 'warn',
-      }),
+      // Of the demo's broker its last words are told: they are not to be about some connection.
+      logger: link === undefined ? 'warn' : 'silent',
     })
     const place = dataDir === undefined ? 'in memory' : `data in ${dataDir}`
     process.stdout.write(`Kafka for development on ${broker.address}, ${place}. Ctrl-C stops it.\n`)

@@ -32,6 +32,8 @@ export async function runDemoInstance(options: DemoInstanceOptions): Promise<voi
       http: { port: options.port },
       expose: { [wordCounts.name]: { operations: ['get', 'range'] } },
       signal,
+      // The demo tells the user how its instances are.
+      logger: link === undefined ? 'warn' : 'silent',
     })
     if (link === undefined) process.stderr.write(`running on ${service.url}, Ctrl-C stops it\n`)
     link?.ready(Number(new URL(service.url).port))
