@@ -1,21 +1,36 @@
-import { JavaTreeSet, copiedHashSetOrder, hashSetOrder } from './java-order.ts'
-import type { SinkNode, SourceNode, TopologyNode } from './node.ts'
-import type { GlobalSubtopology, Subtopology } from './topology.ts'
+import { shownValue } from '../base/shown-value.ts'
+import { StreamsError } from '../errors.ts'
+import { describeAsJson } from './describe-json.ts'
+import { describeAsMermaid } from './describe-mermaid.ts'
+import { arrange, type Described } from './described-node.ts'
+import { copiedHashSetOrder, hashSetOrder, type JavaTreeSet } from './java-order.ts'
+import type { SinkNode, SourceNode } from './node.ts'
+import type { DescribeOptions, GlobalSubtopology, Subtopology, Topology } from './topology.ts'
 
-/** A node while a sub-topology is described. Java's InternalTopologyBuilder.AbstractNode. */
-interface Described {
-  readonly node: TopologyNode
-  /** Steps below it, itself included; a step that is reached on two ways counts twice. */
-  size: number
-  readonly predecessors: JavaTreeSet<Described>
-  readonly successors: JavaTreeSet<Described>
+/** What of a topology is described. */
+export type DescribedTopology = Pick<Topology, 'subtopologies' | 'globalStores'>
+
+/** A topology for people and tools. Throws `TOPOLOGY_INVALID` for a format that there is not. */
+export function describeTopology(
+  topology: DescribedTopology,
+  { format = 'text' }: DescribeOptions = {},
+): string {
+  switch (format) {
+    case 'text':
+      return describeAsText(topology)
+    case 'json':
+      return describeAsJson(topology)
+    case 'mermaid':
+      return describeAsMermaid(topology)
+    default:
+      throw new StreamsError('TOPOLOGY_INVALID', {
+        detail: `describe() knows the formats text, json and mermaid, not ${shownValue(format satisfies never)}`,
+      })
+  }
 }
 
 /** The text of Java's TopologyDescription#toString, byte for byte. */
-export function describeTopology(
-  subtopologies: readonly Subtopology[],
-  globalStores: readonly GlobalSubtopology[],
-): string {
+function describeAsText({ subtopologies, globalStores }: DescribedTopology): string {
   const texts = [
     ...subtopologies.map((one) => ({ id: one.id, text: describeSubtopology(one) })),
     ...globalStores.map((one) => ({ id: one.id, text: describeGlobalStore(one) })),
@@ -32,46 +47,6 @@ function describeSubtopology({ id, nodes }: Subtopology): string {
 function describeGlobalStore({ id, source, processor }: GlobalSubtopology): string {
   const texts = arrange([source, processor]).map((described) => `    ${describeNode(described)}\n`)
   return `  Sub-topology: ${id} for global store (will not generate tasks)\n${texts.join('')}`
-}
-
-/** Larger sub-trees first, then by name. */
-function compare(left: Described, right: Described): number {
-  if (left === right) return 0
-  if (left.size !== right.size) return right.size - left.size
-  return left.node.name < right.node.name ? -1 : 1
-}
-
-/**
- * Connects the nodes in the order of Java's hash map. That order is visible: parents and children
- * are kept in sorted sets whose elements go on growing, so a set may not end up sorted.
- */
-function arrange(nodes: readonly TopologyNode[]): Described[] {
-  const byName = new Map<string, Described>()
-  for (const node of nodes) {
-    byName.set(node.name, {
-      node,
-      size: 1,
-      predecessors: new JavaTreeSet(compare),
-      successors: new JavaTreeSet(compare),
-    })
-  }
-  for (const name of hashSetOrder(nodes.map(({ name }) => name))) {
-    const described = byName.get(name)
-    if (described === undefined || described.node.kind === 'source') continue
-    for (const parentName of described.node.parents) {
-      const parent = byName.get(parentName)
-      if (parent === undefined) continue
-      described.predecessors.add(parent)
-      parent.successors.add(described)
-      grow(parent, described.size)
-    }
-  }
-  return [...byName.values()].sort(compare)
-}
-
-function grow(described: Described, size: number): void {
-  described.size += size
-  for (const predecessor of described.predecessors.items()) grow(predecessor, size)
 }
 
 function describeNode({ node, predecessors, successors }: Described): string {

@@ -5,6 +5,14 @@ import type { StoreNode } from './node.ts'
 
 const invalid = (detail: string): StreamsError => new StreamsError('TOPOLOGY_INVALID', { detail })
 
+/** How a store is kept that the program states itself. */
+export interface GivenStoreOptions {
+  /** It keeps a timestamp with each value. */
+  readonly timestamped: boolean
+  /** The topic that fills it, and is its changelog. */
+  readonly sourceTopic?: string
+}
+
 /** The stores of a topology while it is built, and which processors use them. */
 export class StoreRegistry {
   readonly #stores = new Map<string, StoreNode>()
@@ -31,7 +39,8 @@ export class StoreRegistry {
   }
 
   /** Adds a store that the program states itself; by the same descriptor as often as it likes. */
-  addGiven(given: AnyStore, { timestamped }: { timestamped: boolean }): void {
+  addGiven(given: AnyStore, options: GivenStoreOptions): void {
+    const { timestamped, sourceTopic } = options
     const { name } = given
     const known = this.#stores.get(name)
     const knownGiven = this.#given.get(name)
@@ -42,11 +51,16 @@ export class StoreRegistry {
     if (knownGiven !== undefined && knownGiven !== given) {
       throw invalid(`there are two descriptors with the name ${name}; use one for all steps`)
     }
-    if (known?.timestamped === true) return
+    if (sourceTopic !== undefined && known !== undefined) {
+      throw invalid(`there are two stores with the name ${name}`)
+    }
+    if (known !== undefined && (known.timestamped || !timestamped)) return
     this.#given.set(name, given)
     // Java caches the stores of operators, and others only when they are told to.
     const descriptor = Object.freeze({ ...given, caching: given.caching ?? false }) as AnyStore
-    this.#stores.set(name, Object.freeze({ descriptor, timestamped }))
+    const topic = sourceTopic ?? known?.sourceTopic
+    const node = { descriptor, timestamped, ...(topic !== undefined && { sourceTopic: topic }) }
+    this.#stores.set(name, Object.freeze(node))
   }
 
   /** Lets a processor use a store; another one that does so already, whose task it then shares. */

@@ -54,9 +54,21 @@ export interface Topology {
    * without prefix. Steps that read one topic alone are not listed.
    */
   readonly copartitionGroups: readonly (readonly string[])[]
-  /** The text that Java's `Topology#describe()` prints. */
-  describe(): string
+  /**
+   * The topology for people and tools: by default the text that Java's `Topology#describe()` prints,
+   * as JSON, or as a Mermaid flowchart.
+   */
+  describe(options?: DescribeOptions): string
 }
+
+/** How a topology is described. */
+export interface DescribeOptions {
+  /** Default `text`. */
+  readonly format?: DescribeFormat
+}
+
+/** The formats of {@link Topology.describe}. */
+export type DescribeFormat = 'text' | 'json' | 'mermaid'
 
 /** The full name of a topic that the engine owns: `<applicationId>-<name>`. */
 export function internalTopicName(applicationId: string, name: string): string {
