@@ -189,7 +189,7 @@ describe('processValues', () => {
     builder.stream(input).processValues(
       ({ forward }) =>
         (record) =>
-          forward({ ...record } as typeof record),
+          forward(structuredClone(record)),
       {
         name: 'derive',
       },

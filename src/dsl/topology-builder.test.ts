@@ -276,7 +276,7 @@ describe('TopologyBuilder', () => {
   })
 })
 
-describe('describe', () => {
+describe('a description', () => {
   const topology = new TopologyBuilder()
     .addSource('source', input)
     .addSource('all', /orders-.*/, strings)
@@ -285,7 +285,7 @@ describe('describe', () => {
     .addSink(
       'named',
       function byKey(_value, key) {
-        return String(key)
+        return key
       },
       { parents: 'p', ...strings },
     )

@@ -6,8 +6,10 @@ import {
   type StoreAccess,
   type Stores,
 } from '../processor/local-store.ts'
+import type { FixedKeyProcessorContext } from '../processor/processor-context.ts'
 import type {
-  FixedKeyProcessorSupplier,
+  FixedKeyProcessFunction,
+  FixedKeyProcessor,
   ProcessorSupplier,
 } from '../processor/processor-supplier.ts'
 import type { NodeSupplier } from '../processor/processor.ts'

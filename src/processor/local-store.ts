@@ -26,6 +26,7 @@ export interface Stores {
 }
 
 /** Of a processor without stores. */
+// oxlint-disable-next-line typescript/no-generated-empty-object-type -- no property is there
 export type NoStores = Record<never, never>
 
 /**

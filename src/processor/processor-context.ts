@@ -34,13 +34,13 @@ export interface ProcessingContext<S extends Stores = Stores> {
    *
    * @throws StreamsError `STORE_NOT_CONNECTED`.
    */
-  store<D extends StoreAccess>(descriptor: D): LocalStore<D>
+  store<D extends StoreAccess>(this: void, descriptor: D): LocalStore<D>
   /** Where the record that is processed came from; undefined in a punctuation. */
   readonly recordMetadata: RecordMetadata | undefined
   /** The largest timestamp that this task has taken, -1 before the first. */
   readonly streamTime: number
   /** Milliseconds since the epoch, from the clock of the engine: a test moves it. */
-  wallClockTime(): number
+  wallClockTime(this: void): number
   /**
    * Calls back at intervals (milliseconds, at least 1). `stream-time` moves with the records: without
    * data nothing is called. `wall-clock-time` goes by itself. However many intervals have passed, one
@@ -49,13 +49,14 @@ export interface ProcessingContext<S extends Stores = Stores> {
    * @throws StreamsError `TOPOLOGY_INVALID` for an interval below 1, or a start before 1970.
    */
   schedule(
+    this: void,
     interval: number,
     type: PunctuationType,
     punctuator: (timestamp: number) => void,
     options?: ScheduleOptions,
   ): Disposable
   /** Asks for a commit as soon as the record at hand is done. */
-  commit(): void
+  commit(this: void): void
 }
 
 /** A record to be forwarded. */
@@ -74,7 +75,7 @@ export interface ForwardedRecord<K, V> {
  */
 export interface ProcessorContext<K, V, S extends Stores = Stores> extends ProcessingContext<S> {
   /** Gives a record to the steps below, which are done with it when this returns. */
-  forward(record: ForwardedRecord<K, V>, options?: ForwardOptions): void
+  forward(this: void, record: ForwardedRecord<K, V>, options?: ForwardOptions): void
 }
 
 /** What a processor of `processValues` sees of its task. Java's FixedKeyProcessorContext. */
@@ -84,5 +85,5 @@ export interface FixedKeyProcessorContext<
   S extends Stores = Stores,
 > extends ProcessingContext<S> {
   /** Gives a record to the steps below: the one at hand, or what was derived from it. */
-  forward(record: FixedKeyRecord<K, V>, options?: ForwardOptions): void
+  forward(this: void, record: FixedKeyRecord<K, V>, options?: ForwardOptions): void
 }
