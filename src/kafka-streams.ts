@@ -256,7 +256,8 @@ export class KafkaStreams implements AsyncDisposable {
     if (this.#view.descriptor(name) === undefined)
       throw new StreamsError('STORE_UNKNOWN', { store: name })
     if (this.#view.isGlobal(name)) {
-      return { store: name, partition: -1, ...this.#view.hosts(name, -1) }
+      const { active } = this.#view.hosts(name, -1)
+      return { store: name, partition: -1, active, standby: [] }
     }
     const partitions = this.#view.partitionCount(name)
     if (partitions === undefined) throw new StreamsError('STREAMS_REBALANCING', { store: name })

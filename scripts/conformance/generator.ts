@@ -21,5 +21,10 @@ export function generateCase(seed: number, index: number): ConformanceCase {
   // Kafka Streams' test driver passes over unreadable records of global topics, whatever it is told.
   const isGlobal = topology.some(({ op }) => op === 'globalTable' || op === 'globalStore')
   const onDeserializationError = isGlobal ? 'continue' : config.onDeserializationError
-  return { name, config: { ...config, onDeserializationError }, topology, script: randomScript(chance, inputs) }
+  return {
+    name,
+    config: { ...config, onDeserializationError },
+    topology,
+    script: randomScript(chance, inputs),
+  }
 }

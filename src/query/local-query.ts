@@ -150,7 +150,16 @@ export class LocalQuery implements QueryExecutor {
   /** The value in a partition that must be here. */
   getFrom(partition: number, store: string, keyBytes: Buffer): GetAnswer {
     const { view, role, lag, position } = readablePartition(this.#target, store, partition)
-    const meta = { store, partition, servedBy: this.#servedBy, role, lag, position, partial: false }
+    const meta = {
+      store,
+      // A global store is one thing.
+      ...(role !== 'global' && { partition }),
+      servedBy: this.#servedBy,
+      role,
+      lag,
+      position,
+      partial: false,
+    }
     return { kind: 'get', found: view.getBytes(keyBytes), meta }
   }
 
@@ -195,11 +204,12 @@ export class LocalQuery implements QueryExecutor {
   }
 
   #metaOf(store: string, parts: readonly ReadablePartition[]): QueryMeta {
+    const role = parts[0]?.role ?? 'active'
     return {
       store,
-      partitions: parts.map(({ partition }) => partition),
+      ...(role !== 'global' && { partitions: parts.map(({ partition }) => partition) }),
       servedBy: [this.#servedBy],
-      role: 'active',
+      role,
       lag: Math.max(0, ...parts.map(({ lag }) => lag)),
       position: mergePositions(parts.map(({ position }) => position)),
       partial: false,

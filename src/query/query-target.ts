@@ -27,7 +27,7 @@ export type StoreView = Pick<
 
 /** A partition of a store that this instance holds. Fetched anew for each question, never kept. */
 export interface LocalPartition {
-  readonly role: 'active'
+  readonly role: 'active' | 'global'
   readonly state: 'restoring' | 'running'
   /** Undefined while restoring. */
   readonly view: StoreView | undefined
@@ -53,6 +53,8 @@ export interface QueryTarget {
   readonly hostsKnown: boolean
   /** The store as the topology has it; undefined: there is none of that name. */
   descriptor(store: string): AnyStore | undefined
+  /** True: every instance holds the whole store, as one partition that is always `local`. */
+  isGlobal(store: string): boolean
   /** Names of all stores of the topology. */
   readonly storeNames: readonly string[]
   /**

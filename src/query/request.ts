@@ -58,7 +58,7 @@ export interface QueryMeta {
   readonly partitions?: readonly number[]
   /** `host:port` of the instance that answered; of several, for an answer from several partitions. */
   readonly servedBy: string | readonly string[]
-  readonly role: 'active'
+  readonly role: 'active' | 'global'
   /** Records that the answering store is behind its changelog; the largest of several. */
   readonly lag: number
   readonly position: StorePosition

@@ -304,6 +304,8 @@ function gatheredMeta(
   missing: readonly number[],
 ): QueryMeta {
   const metas = answers.map(({ meta }) => meta)
+  const global = metas.find(({ role }) => role === 'global')
+  if (global !== undefined) return global
   const byNumber = (a: number, b: number): number => a - b
   const meta: QueryMeta = {
     store,

@@ -4,13 +4,20 @@ import type { AnyStore } from '../store/descriptor.ts'
 import type { ReadView } from '../store/read-view.ts'
 import { TypedStore } from '../store/typed-store.ts'
 import type { StreamTask } from '../task/stream-task.ts'
-import { findStore, sourceTopics, taskCount, type Topology } from '../topology/topology.ts'
+import {
+  findGlobalStore,
+  findStore,
+  sourceTopics,
+  taskCount,
+  type Topology,
+} from '../topology/topology.ts'
+import type { GlobalWorker } from './global-worker.ts'
 import type { StreamWorker } from './stream-worker.ts'
 import type { StreamsState } from './streams-state.ts'
 
 /** A partition of a store that this instance holds. */
 export interface HeldPartition {
-  readonly role: 'active'
+  readonly role: 'active' | 'global'
   readonly state: 'restoring' | 'running'
   /** Undefined while restoring. */
   readonly view: ReadView<unknown, unknown> | undefined
@@ -26,6 +33,10 @@ export interface InstanceViewOptions {
   readonly state: () => StreamsState
   /** Undefined before the start. */
   readonly worker: () => StreamWorker | undefined
+  /** Undefined before the start, and when there are no global stores. */
+  readonly global: () => GlobalWorker | undefined
+  /** Where this instance can be asked. */
+  readonly self: Endpoint | undefined
   /** Partitions of a topic, as the client knows it. */
   readonly topicPartitions: (topic: string) => number | undefined
 }
@@ -37,13 +48,17 @@ export interface InstanceViewOptions {
 export class InstanceView {
   readonly #options: InstanceViewOptions
   readonly storeNames: readonly string[]
+  readonly globalStoreNames: readonly string[]
   #hosts: HostMap | undefined
 
   constructor(options: InstanceViewOptions) {
     this.#options = options
-    this.storeNames = options.topology.subtopologies.flatMap(({ stores }) =>
-      stores.map(({ descriptor }) => descriptor.name),
-    )
+    const { subtopologies, globalStores } = options.topology
+    this.globalStoreNames = globalStores.map(({ store }) => store.descriptor.name)
+    this.storeNames = [
+      ...subtopologies.flatMap(({ stores }) => stores.map(({ descriptor }) => descriptor.name)),
+      ...this.globalStoreNames,
+    ]
   }
 
   /** The worker has heard from the group. */
@@ -81,7 +96,14 @@ export class InstanceView {
 
   /** The store as the topology has it; undefined: there is none of that name. */
   descriptor(store: string): AnyStore | undefined {
-    return findStore(this.#options.topology, store)?.store.descriptor
+    const { topology } = this.#options
+    const found = findStore(topology, store) ?? findGlobalStore(topology, store)
+    return found?.store.descriptor
+  }
+
+  /** True: every instance holds the whole store. */
+  isGlobal(store: string): boolean {
+    return this.globalStoreNames.includes(store)
   }
 
   /** Names of the stores that a task of this id has. */
@@ -95,6 +117,8 @@ export class InstanceView {
    */
   partitionCount(store: string): number | undefined {
     const { topology, applicationId, topicPartitions } = this.#options
+    // It is one thing, wherever its records came from.
+    if (this.isGlobal(store)) return 1
     const found = findStore(topology, store)
     if (found === undefined) return undefined
     const counts = new Map<string, number>()
@@ -108,6 +132,7 @@ export class InstanceView {
 
   /** Undefined: another instance's, nobody's, or there is no such partition. */
   local(store: string, partition: number): HeldPartition | undefined {
+    if (this.isGlobal(store)) return this.#global(store)
     const id = this.#taskOf(store, partition)
     const task = id === undefined ? undefined : this.#options.worker()?.tasks.tasks.get(id)
     if (task === undefined) return undefined
@@ -122,13 +147,39 @@ export class InstanceView {
     }
   }
 
-  /** Who holds a partition, as the group last agreed. */
+  /** A global store is here in all its parts, and never elsewhere. */
+  #global(name: string): HeldPartition {
+    const worker = this.#options.global()
+    const isReadable = worker?.isRestored === true
+    const held = worker?.task?.store(name)
+    const position: Record<string, Record<string, number>> = {}
+    for (const { store, topic, partition, position: offset } of worker?.task?.inputs ?? []) {
+      if (store !== name || offset === undefined) continue
+      position[topic] = { ...position[topic], [partition]: offset }
+    }
+    return {
+      role: 'global',
+      state: isReadable ? 'running' : 'restoring',
+      view: isReadable && held instanceof TypedStore ? held.readView() : undefined,
+      lag: worker?.lag(name) ?? 0,
+      position,
+    }
+  }
+
+  /** Who holds a partition, as the group last agreed; of a global store all do, this one first. */
   hosts(
     store: string,
     partition: number,
   ): { active: Endpoint | undefined; standby: readonly Endpoint[] } {
     const id = this.#taskOf(store, partition)
     const hosts = [...this.allHosts.values()]
+    if (this.isGlobal(store)) {
+      const endpoints = hosts.map(({ endpoint }) => endpoint)
+      const active = this.#options.self ?? endpoints[0]
+      const isOther = ({ host, port }: Endpoint): boolean =>
+        host !== active?.host || port !== active.port
+      return { active, standby: endpoints.filter(isOther) }
+    }
     if (id === undefined) return { active: undefined, standby: [] }
     return {
       active: hosts.find(({ tasks }) => tasks.active.has(id))?.endpoint,

@@ -48,6 +48,8 @@ export interface StreamWorkerOptions {
   readonly processId: string
   readonly metrics: StreamsMetrics
   readonly states: TaskStates
+  /** Finds a global store for a processor to read. */
+  readonly globalStore: (name: string) => object | undefined
   readonly listener: WorkerListener
 }
 

@@ -13,6 +13,7 @@ export interface StreamsMetadata {
 /** Who holds a key. Java's KeyQueryMetadata. */
 export interface KeyQueryMetadata {
   readonly store: string
+  /** -1 for a global store. */
   readonly partition: number
   /** Undefined while no instance with an endpoint has it: ask again later. */
   readonly active: Endpoint | undefined
@@ -22,7 +23,7 @@ export interface KeyQueryMetadata {
 /** A task of this instance. Java's TaskMetadata. */
 export interface LocalTask {
   readonly id: TaskId
-  readonly role: 'active'
+  readonly role: 'active' | 'global'
   readonly state: 'restoring' | 'running'
   readonly inputs: readonly { readonly topic: string; readonly partition: number }[]
   /** Stores that are being restored: how far their changelogs are read, and to where that goes. */

@@ -40,6 +40,8 @@ export interface WorkerTasksOptions {
   readonly client: KafkaClient
   readonly metrics: StreamsMetrics
   readonly states: TaskStates
+  /** Finds a global store for a processor to read. */
+  readonly globalStore: (name: string) => object | undefined
   readonly onRestore: (progress: RestoreProgress) => void
   /** There is something to do. */
   readonly wake: () => void
@@ -269,6 +271,7 @@ export class WorkerTasks {
       lag: (topic, partition) => this.#inputs.lag(topic, partition),
       maxTaskIdleMs: config.maxTaskIdle,
       onDeserializationError: config.onDeserializationError,
+      globalStore: this.#options.globalStore,
       log: config.log,
     })
   }

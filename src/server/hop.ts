@@ -41,7 +41,7 @@ export interface HopSender {
 const meta = Type.Object({
   store: Type.String(),
   servedBy: Type.Union([Type.String(), Type.Array(Type.String())]),
-  role: Type.Literal('active'),
+  role: Type.Union([Type.Literal('active'), Type.Literal('global')]),
   lag: Type.Number(),
   position: Type.Record(Type.String(), Type.Record(Type.String(), Type.Number())),
   partial: Type.Boolean(),

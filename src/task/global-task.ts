@@ -142,10 +142,12 @@ export class GlobalTask implements ContextTask {
     }
   }
 
+  /** Adds the partitions that are not there yet. */
   #addInputs({ topology: { source }, store, node }: KeptStore): void {
     const { metrics, partitionCount, clock, onDeserializationError = 'fail' } = this.#options
     for (const topic of source.topics) {
-      for (let partition = 0; partition < partitionCount(topic); partition += 1) {
+      const known = this.#inputs.filter((input) => input.topic === topic).length
+      for (let partition = known; partition < partitionCount(topic); partition += 1) {
         const input = { store: store.name, topic, partition }
         const queue = new RecordQueue({
           task: this.id,
@@ -166,6 +168,13 @@ export class GlobalTask implements ContextTask {
   /** All partitions of all global topics. Known when it is open. */
   get inputs(): readonly GlobalInput[] {
     return this.#inputs
+  }
+
+  /** Takes partitions that were added to topics; gives those that are new. */
+  addPartitions(): readonly GlobalInput[] {
+    const { length } = this.#inputs
+    for (const kept of this.#stores.values()) this.#addInputs(kept)
+    return this.#inputs.slice(length)
   }
 
   #input(topic: string, partition: number): Input {

@@ -43,6 +43,8 @@ export interface TaskManagerOptions {
   readonly maxTaskIdleMs?: number
   /** Default `fail`. */
   readonly onDeserializationError?: DeserializationErrorHandler
+  /** Finds a global store for a processor to read. Default: there are none. */
+  readonly globalStore?: (name: string) => object | undefined
   /** Default: nothing is logged. */
   readonly log?: Log
 }

@@ -103,6 +103,10 @@ export class QueryInstance implements QueryTarget {
     return store === this.#store.name ? this.#store : undefined
   }
 
+  isGlobal(): boolean {
+    return false
+  }
+
   partitionCount(store: string): number | undefined {
     return store === this.#store.name ? this.partitions : undefined
   }

@@ -29,6 +29,7 @@ export function metadataRoutes(app: TypedApp, subject: HttpSubject): void {
   app.get('/v1/metadata/stores/:store', { schema: { params: storeParams } }, (request) => {
     const { store } = request.params
     const target = open(subject, store)
+    if (target.isGlobal(store)) return { store, global: true, instances: holders(target, store) }
     const count = partitionCountOf(target, store)
     const partitions: PartitionMetadata[] = []
     for (let partition = 0; partition < count; partition += 1) {
@@ -43,12 +44,21 @@ export function metadataRoutes(app: TypedApp, subject: HttpSubject): void {
     const target = open(subject, store)
     const descriptor = queryableDescriptor(target, store)
     const format = keyFormatOf(descriptor, request.query.keyFormat)
+    if (target.isGlobal(store)) {
+      return { store, key, global: true, instances: holders(target, store) }
+    }
     const keyBytes = parseKey(descriptor, format, key)
     const partition = partitionOfKey(target, { kind: 'get', store, keyBytes })
     const metadata = metadataOf(target, store, partition)
     if (metadata.active === null) throw new StreamsError('OWNER_UNKNOWN', { store, partition })
     return { store, key, ...metadata }
   })
+}
+
+/** The instances that hold a global store, this one first. */
+function holders(target: QueryTarget, store: string): string[] {
+  const { active, standby } = target.hosts(store, 0)
+  return [...(active === undefined ? [] : [active]), ...standby].map(endpointName)
 }
 
 function open(subject: HttpSubject, store: string): QueryTarget {

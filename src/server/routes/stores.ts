@@ -14,7 +14,10 @@ export function storeRoutes(app: TypedApp, subject: HttpSubject): void {
         type: kind,
         serdes: { key: key.name, value: value.name },
         keyFormat: key.text === undefined ? 'base64' : 'text',
-        partitions: partitionCountOf(target, name),
+        // Of a global store every instance holds all.
+        ...(target.isGlobal(name)
+          ? { global: true }
+          : { partitions: partitionCountOf(target, name) }),
         operations: subject.exposure.operationsOf(name),
       }
     })
