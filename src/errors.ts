@@ -182,6 +182,12 @@ const errorTable = {
     (c) =>
       `The step ${text(c['node'])} is not connected to the store ${text(c['store'])}. Name it in the options of the step: { stores: { … } }, or connect them.`,
   ),
+  SUPPRESSION_BUFFER_FULL: row(
+    500,
+    'final',
+    (c) =>
+      `The buffer of ${text(c['node'])} is full: it holds ${text(c['records'])} records and ${text(c['bytes'])} bytes, with limits of ${text(c['maxRecords'])} and ${text(c['maxBytes'])}. Give it more room, or a shorter time to wait.`,
+  ),
   TASK_MIGRATED: row(
     503,
     'retriable',

@@ -1,6 +1,11 @@
 /** The door `millpond`: write topologies, run them, ask their stores. */
 
 export { days, hours, minutes, seconds } from './dsl/duration.ts'
+export type {
+  CogroupedKStream,
+  SessionWindowedCogroupedKStream,
+  TimeWindowedCogroupedKStream,
+} from './dsl/cogrouped-kstream.ts'
 export type { EmitStrategy } from './dsl/emit-strategy.ts'
 export type { Emitted, KGroupedStream } from './dsl/kgrouped-stream.ts'
 export type { KStream } from './dsl/kstream.ts'
@@ -15,6 +20,12 @@ export type {
   NodeNames,
   TopicStoreOptions,
 } from './dsl/topology-builder.ts'
+export type {
+  Suppressed,
+  SuppressedLimits,
+  SuppressedUntilTimeLimit,
+  SuppressedUntilWindowCloses,
+} from './dsl/suppressed.ts'
 export { topic } from './dsl/topic.ts'
 export type { RawKey, SerdeOf, SerializerOf, SinkTopic, Topic, TopicOptions } from './dsl/topic.ts'
 export type {

@@ -1,5 +1,7 @@
 import type { NodeSupplier } from '../processor/processor.ts'
 import { serdes } from '../serde/serdes.ts'
+import type { CogroupedKStream } from './cogrouped-kstream.ts'
+import { CogroupedKStreamImpl } from './cogrouped-kstream-impl.ts'
 import { ProcessorGraphNode } from './graph/processor-graph-node.ts'
 import { GroupedStreamAggregateBuilder } from './grouped-stream-aggregate-builder.ts'
 import type { Emitted, KGroupedStream } from './kgrouped-stream.ts'
@@ -80,6 +82,13 @@ export class KGroupedStreamImpl<K, V> implements KGroupedStream<K, V> {
     return windows.kind === 'session'
       ? new SessionWindowedKStreamImpl(this.builder, windows, 'on-window-update')
       : new WindowedKStreamImpl(this.builder, windows, 'on-window-update')
+  }
+
+  // oxlint-disable-next-line typescript/no-generated-empty-object-type -- never null, no literals
+  cogroup<A extends NonNullable<unknown>, R extends A | null | undefined = A>(
+    aggregator: (aggregate: A, value: V, key: K) => R,
+  ): CogroupedKStream<K, A, R> {
+    return new CogroupedKStreamImpl<K, A, R>(this.builder, aggregator)
   }
 
   #aggregate<A, E>(

@@ -1,3 +1,4 @@
+import type { CogroupedKStream } from './cogrouped-kstream.ts'
 import type { KTable } from './ktable.ts'
 import type { TableStoreRef } from './materialized.ts'
 import type { Named } from './naming.ts'
@@ -72,4 +73,16 @@ export interface KGroupedStream<K, V> {
   windowedBy(windows: SlidingWindows): TimeWindowedKStream<K, NonNullable<V>>
   windowedBy(windows: SessionWindows): SessionWindowedKStream<K, V>
   windowedBy(windows: UnlimitedWindows | CustomWindows): WindowedKStream<K, V>
+
+  /**
+   * Begins an aggregate that several grouped streams are folded into. Without windows, records without
+   * a value are left out; with time windows or sessions, the aggregator is given them.
+   *
+   * @example
+   * clicks.groupByKey().cogroup((count: number) => count + 1)
+   */
+  // oxlint-disable-next-line typescript/no-generated-empty-object-type -- never null, no literals
+  cogroup<A extends NonNullable<unknown>, R extends A | null | undefined = A>(
+    aggregator: (aggregate: A, value: V, key: K) => R,
+  ): CogroupedKStream<K, A, R>
 }

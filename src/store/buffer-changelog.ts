@@ -16,6 +16,8 @@ import type { ChangelogRecord, RecordHeaders } from './state-store.ts'
 
 const timeBytes = 8
 const versionHeader = 'v'
+/** Java's end of unlimited windows. */
+const latest = 2n ** 63n - 1n
 
 /** Headers of what {@link encodeHeld} gives. */
 export const heldHeaders: RecordHeaders = Object.freeze([
@@ -25,7 +27,7 @@ export const heldHeaders: RecordHeaders = Object.freeze([
 /** Version 3. */
 export function encodeHeld(time: number, value: BufferValue): Buffer {
   const bytes = encodeBufferValue(value, timeBytes)
-  bytes.writeBigInt64BE(BigInt(time), bytes.length - timeBytes)
+  bytes.writeBigInt64BE(time === Infinity ? latest : BigInt(time), bytes.length - timeBytes)
   return bytes
 }
 
@@ -53,7 +55,7 @@ function decodeVersion0(
   { timestamp, offset, topic, partition, headers }: ChangelogRecord,
   heldPrior: Buffer | null | undefined,
 ): [time: number, value: BufferValue] {
-  const time = new BufferValueReader(bytes).long()
+  const time = bufferTime(new BufferValueReader(bytes))
   const change = oldAndNew(bytes.subarray(timeBytes))
   const copied = headers.map(([name, value]) => [name, value && Buffer.from(value)] as const)
   const origin = { timestamp, offset, topic, partition, headers: copied }
@@ -65,7 +67,7 @@ function decodeVersion1(
   heldPrior: Buffer | null | undefined,
 ): [time: number, value: BufferValue] {
   const reader = new BufferValueReader(bytes)
-  const time = reader.long()
+  const time = bufferTime(reader)
   const origin = reader.origin()
   const change = oldAndNew(reader.bytes())
   return [time, bufferValue(origin, { prior: heldPrior ?? change.old, ...change })]
@@ -77,7 +79,7 @@ function decodeVersion2(bytes: Buffer): [time: number, value: BufferValue] {
     const origin = reader.origin()
     const change = oldAndNew(reader.bytes())
     const prior = reader.bytes()
-    return [reader.long(), bufferValue(origin, { prior, ...change })]
+    return [bufferTime(reader), bufferValue(origin, { prior, ...change })]
   } catch (error) {
     if (!(error instanceof RangeError)) throw error
     // Kafka Streams 2.4.0, 2.4.1 and 2.5.0 write version 3 under this number.
@@ -88,7 +90,12 @@ function decodeVersion2(bytes: Buffer): [time: number, value: BufferValue] {
 function decodeVersion3(bytes: Buffer): [time: number, value: BufferValue] {
   const reader = new BufferValueReader(bytes)
   const value = reader.value()
-  return [reader.long(), value]
+  return [bufferTime(reader), value]
+}
+
+function bufferTime(reader: BufferValueReader): number {
+  const time = reader.long()
+  return time === Number(latest) ? Infinity : time
 }
 
 /** A change as it was written at first: the old value and the new one, each behind its length. */

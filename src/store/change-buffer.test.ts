@@ -248,6 +248,23 @@ describe('a buffer', () => {
     expect(written).toEqual([])
   })
 
+  test('has a place behind all others for what never comes up', () => {
+    const { buffer, written, emit } = setup()
+    buffer.put(Infinity, 'a', '1', undefined)
+    buffer.flush()
+    const restored = setup()
+    const record = { timestamp: 0, offset: 0, topic: 'log', partition: 0 }
+    const [{ value, headers = [] } = { value: null }] = written
+    restored.buffer.restoreRecord(Buffer.from('a'), Buffer.from(value ?? '', 'hex'), {
+      ...record,
+      headers,
+    })
+
+    expect(value?.slice(-16)).toBe('7fffffffffffffff')
+    expect(emit(Number.MAX_SAFE_INTEGER)).toEqual([])
+    expect(restored.buffer.minTime).toBe(Infinity)
+  })
+
   test('without a changelog writes nothing', () => {
     const { buffer, written } = setup('unlogged')
     buffer.put(1, 'a', '1', undefined)

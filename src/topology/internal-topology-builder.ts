@@ -294,7 +294,9 @@ export class InternalTopologyBuilder {
     const topics = new Set<string>()
     for (const name of sources) {
       const node = this.#nodes.get(name)
-      if (node?.kind !== 'source') throw invalid(`the source ${name} is not added yet`)
+      if (node === undefined) throw invalid(`the source ${name} is not added yet`)
+      // As in Java, a cogroup stands there with the name of its last step, and is passed over.
+      if (node.kind !== 'source') continue
       for (const topic of node.topics) topics.add(topic)
     }
     return Object.freeze([...topics])
