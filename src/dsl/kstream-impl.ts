@@ -188,6 +188,10 @@ export class KStreamImpl<K, V> implements KStream<K, V> {
     return joinWith(this, other, { kind: 'left', joiner, options })
   }
 
+  outerJoin<R>(other: unknown, joiner: JoinFunction, options: object): KStream<K, R> {
+    return joinWith(this, other, { kind: 'outer', joiner, options })
+  }
+
   groupByKey(
     options?: Named & { key?: SerdeOf<K>; value?: SerdeOf<V> },
   ): KGroupedStream<NonNullable<K>, V> {

@@ -1,5 +1,3 @@
-import type { GlobalKTable } from './global-ktable.ts'
-import type { GlobalJoinOptions } from './kstream-global-ktable-join.ts'
 import type { Stores, NoStores } from '../processor/local-store.ts'
 import type {
   FixedKeyProcessorSupplier,
@@ -11,9 +9,9 @@ import type { KGroupedStream } from './kgrouped-stream.ts'
 import type { KTable } from './ktable.ts'
 import type { TableStoreRef } from './materialized.ts'
 import type { TopicNameExtractor } from '../topology/node.ts'
-import type { TableJoinOptions } from './kstream-ktable-join.ts'
 import type { RepartitionOptions } from './kstream-repartition.ts'
 import type { Branches, BranchPredicates, SplitOptions } from './kstream-split.ts'
+import type { StreamJoins } from './stream-joins.ts'
 import type { ToNamedTopicOptions, ToOptions } from './kstream-to.ts'
 import type { PrintOptions } from './operators/kstream-print.ts'
 import type { SerdeOf, SinkTopic } from './topic.ts'
@@ -26,7 +24,7 @@ import type { SerdeOf, SinkTopic } from './topic.ts'
  * An operator that may change the key (`map`, `flatMap`, `selectKey`, `groupBy`) costs a round trip
  * through a repartition topic as soon as something below it needs equal keys in one place.
  */
-export interface KStream<K, V> {
+export interface KStream<K, V> extends StreamJoins<K, V> {
   /**
    * Keeps the records for which the predicate holds.
    *
@@ -155,64 +153,6 @@ export interface KStream<K, V> {
    * readings.selectKey((reading) => reading.room).repartition({ partitions: 12, key: serdes.string })
    */
   repartition(options?: RepartitionOptions<K, V>): KStream<K, V>
-
-  /**
-   * Joins each record with the row that a table has for its key, and gives what the joiner makes of
-   * them, with the record's time. A later change of the table gives nothing. Records without a key or
-   * a value are dropped and counted; those without a row give nothing. Stream and table must have
-   * equally many partitions; a stream whose key may have changed is repartitioned.
-   *
-   * A table in a versioned store is asked for the row that was valid at the record's time.
-   *
-   * @example
-   * orders.join(customers, (order, customer) => ({ ...order, name: customer.name }))
-   */
-  join<V2, R>(
-    table: KTable<NonNullable<K>, V2, unknown>,
-    joiner: (value: NonNullable<V>, row: V2, key: NonNullable<K>) => R,
-    options?: TableJoinOptions<K, V>,
-  ): KStream<NonNullable<K>, R>
-
-  /**
-   * As the join with a table, but records without a row, or without a key, are joined with undefined.
-   * Only those without a value are dropped.
-   */
-  leftJoin<V2, R>(
-    table: KTable<NonNullable<K>, V2, unknown>,
-    joiner: (value: NonNullable<V>, row: V2 | undefined, key: K) => R,
-    options?: TableJoinOptions<K, V>,
-  ): KStream<K, R>
-
-  /**
-   * Joins each record with the row of a global table whose key `lookup` names: any key that can be
-   * worked out from the record. The result has the record's key and time. A record without a value,
-   * or without a key to look up, is dropped and counted; so is, uncounted, one without a row.
-   *
-   * @example
-   * orders.join(countries, (order, country) => ({ ...order, country: country.name }), {
-   *   lookup: (order) => order.countryCode,
-   * })
-   */
-  join<GK, GV, R>(
-    table: GlobalKTable<GK, GV>,
-    joiner: (value: NonNullable<V>, row: GV, key: K, lookupKey: GK) => R,
-    options: GlobalJoinOptions<V, K, NoInfer<GK>>,
-  ): KStream<K, R>
-
-  /**
-   * As the join with a global table, but records without a row, or without a key to look up, are
-   * joined with undefined. Only those without a value are dropped.
-   */
-  leftJoin<GK, GV, R>(
-    table: GlobalKTable<GK, GV>,
-    joiner: (
-      value: NonNullable<V>,
-      row: GV | undefined,
-      key: K,
-      lookupKey: GK | null | undefined,
-    ) => R,
-    options: GlobalJoinOptions<V, K, NoInfer<GK>>,
-  ): KStream<K, R>
 
   /**
    * Gives each record to a processor of one's own, which may forward any records at any time, keep

@@ -6,6 +6,7 @@ import { GraphNode } from './graph/graph-node.ts'
 import { keepNullKeys } from './graph/keep-null-keys.ts'
 import { mergeRepartitionTopics } from './graph/merge-repartition-topics.ts'
 import { mergeSources } from './graph/merge-sources.ts'
+import { singleStoreSelfJoins } from './graph/single-store-self-join.ts'
 import { NameProvider } from './naming.ts'
 import type { Optimization } from './optimization.ts'
 
@@ -66,6 +67,7 @@ export class StreamGraph {
     if (optimizations.has('merge-repartition-topics')) {
       mergeRepartitionTopics(plan, this.names.copy())
     }
+    if (optimizations.has('single-store-self-join')) singleStoreSelfJoins(plan)
     keepNullKeys(plan)
     return plan
   }
