@@ -1,9 +1,8 @@
 import type { KvRange } from '../kv/kv.ts'
-import { keyText, type SortedView } from '../kv/sorted-rows.ts'
 import type { StoredRows } from './byte-table.ts'
 import { CacheEntry } from './cache-entry.ts'
 import type { ChangeloggedTable } from './changelogged-table.ts'
-import type { EntryRow, EntryRows } from './entry-table.ts'
+import type { EntryRow, EntryRows, Rows } from './entry-table.ts'
 import { MergedRows } from './merged-rows.ts'
 import type { StoreSerdes } from './store-serdes.ts'
 import type { StoredRow } from './stored-value.ts'
@@ -12,34 +11,26 @@ import type { StoredRow } from './stored-value.ts'
 export class CachedRows<K, V> implements EntryRows<K, V> {
   readonly #rows: MergedRows<CacheEntry<K, V> | StoredRow>
   readonly #stored: StoredRows
+  readonly #cached: Rows<CacheEntry<K, V>>
   readonly #serdes: StoreSerdes<K, V>
-  #closed: (() => void) | undefined
+  #isOpen = true
 
   constructor(options: {
-    cached: SortedView<CacheEntry<K, V>>
+    cached: Rows<CacheEntry<K, V>>
     below: ChangeloggedTable<K, V>
     range: KvRange
-    /** Called once, at the end. */
-    closed: () => void
   }) {
-    const { cached, below, range, closed } = options
-    const { from, to, toExclusive, reverse } = range
+    const { cached, below, range } = options
     this.#serdes = below.serdes
-    this.#closed = closed
+    this.#cached = cached
     this.#stored = below.bytes.scan(range)
-    const entries = cached.cursor({
-      from: from && keyText(from),
-      to: to && keyText(to),
-      toExclusive,
-      reverse,
-    })
-    this.#rows = new MergedRows<CacheEntry<K, V> | StoredRow>([entries, this.#stored], {
-      reverse: reverse === true,
+    this.#rows = new MergedRows<CacheEntry<K, V> | StoredRow>([cached, this.#stored], {
+      reverse: range.reverse === true,
     })
   }
 
   next(): EntryRow<K, V> | undefined {
-    while (this.#closed !== undefined) {
+    while (this.#isOpen) {
       const row = this.#rows.next()
       if (row === undefined) break
       if (!(row instanceof CacheEntry)) {
@@ -55,10 +46,8 @@ export class CachedRows<K, V> implements EntryRows<K, V> {
   }
 
   [Symbol.dispose](): void {
-    const closed = this.#closed
-    if (closed === undefined) return
-    this.#closed = undefined
+    this.#isOpen = false
     this.#stored[Symbol.dispose]()
-    closed()
+    this.#cached[Symbol.dispose]()
   }
 }

@@ -22,7 +22,7 @@ import { CacheEntry } from './cache-entry.ts'
 import { KeyIndex, type CacheIndex } from './cache-index.ts'
 import { CachedRows } from './cached-rows.ts'
 import type { ChangeloggedTable } from './changelogged-table.ts'
-import type { EntryRows, EntryTable } from './entry-table.ts'
+import type { EntryRows, EntryTable, Rows } from './entry-table.ts'
 import type { ValueAndTimestamp } from './key-value-store.ts'
 import { EvictionOrder, sortedByStamp, stampLimit } from './stamp-order.ts'
 import type { FlushListener, RecordContext } from './state-store.ts'
@@ -329,14 +329,25 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
   }
 
   scan(range: KvRange): EntryRows<K, V> {
-    const order = this.#sorted()
-    if (order.size === 0) return this.#below.scan(range)
+    if (this.#sorted().size === 0) return this.#below.scan(range)
+    return new CachedRows({ cached: this.scanCached(range), below: this.#below, range })
+  }
+
+  /** The entries alone, those that say that a row is deleted included. */
+  scanCached(range: KvRange): Rows<CacheEntry<K, V>> {
+    const { from, to, toExclusive, reverse } = range
+    const bounds = { from: from && keyText(from), to: to && keyText(to), toExclusive, reverse }
+    const cursor = this.#sorted().view().cursor(bounds)
     this.#scanCount += 1
     this.#openScans += 1
-    const closed = (): void => {
-      this.#openScans -= 1
+    let isOpen = true
+    return {
+      next: () => (isOpen ? cursor.next() : undefined),
+      [Symbol.dispose]: () => {
+        if (isOpen) this.#openScans -= 1
+        isOpen = false
+      },
     }
-    return new CachedRows({ cached: order.view(), below: this.#below, range, closed })
   }
 
   #sorted(): SortedRows<CacheEntry<K, V>> {

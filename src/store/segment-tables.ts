@@ -40,9 +40,8 @@ export class SegmentTables implements EngineTable {
   readonly #segments = new Map<number, Segment>()
   /** The segment that was used last: the next row is most often in the same. */
   #latest: Segment | undefined
-  /** Segments in which there may be rows, in their order. */
-  #known: number[] = []
-  #latestKnown: number | undefined
+  /** Segments that have a table and have not expired, in their order. */
+  #live: number[] = []
   /** Segments from 0 to before this one have expired. */
   #expiredBefore = 0
   #committedBefore = 0
@@ -75,27 +74,19 @@ export class SegmentTables implements EngineTable {
     return Math.trunc(time / this.interval)
   }
 
-  /** Remembers that there may be rows in a segment. */
-  note(id: number): void {
-    if (id === this.#latestKnown) return
-    this.#latestKnown = id
-    if (this.#known.includes(id)) return
-    this.#known.push(id)
-    this.#known.sort(compareSegments)
-  }
-
   /** Makes the table of a segment unless there is one. */
   ensure(id: number): void {
     if (this.#latest?.id === id || this.#segments.has(id)) return
     const prefix = Buffer.allocUnsafeSlow(segmentBytes)
     writeTime(prefix, id, 0)
     this.#segments.set(id, { id, prefix, table: this.#engine.table(`${this.#name}${id}`) })
-    this.note(id)
+    this.#live.push(id)
+    this.#live.sort(compareSegments)
   }
 
-  /** Segments between two, both included, in which there may be rows. */
+  /** Segments between two, both included, that have not expired. */
   between(first: number, last: number): number[] {
-    return this.#known.filter(
+    return this.#live.filter(
       (id) => compareSegments(id, first) >= 0 && compareSegments(id, last) <= 0,
     )
   }
@@ -104,9 +95,8 @@ export class SegmentTables implements EngineTable {
   expireBefore(id: number): void {
     if (id <= this.#expiredBefore) return
     this.#expiredBefore = id
-    this.#known = this.#known.filter((known) => !this.#isExpired(known, id))
+    this.#live = this.#live.filter((live) => !this.#isExpired(live, id))
     this.#latest = undefined
-    this.#latestKnown = undefined
     if (!this.#engine.persistent) this.#drop(id)
   }
 

@@ -16,6 +16,8 @@ export interface StoreToBuild<D extends AnyStore = AnyStore> {
   readonly buffer?: 'changes' | undefined
   /** Windows and sessions by time first. */
   readonly timeOrdered?: boolean
+  /** Changes have the headers of the record that caused them: subscriptions of foreign-key joins. */
+  readonly logsHeaders?: boolean
   /** A source topic that serves as the changelog: nothing is written to it. */
   readonly sourceTopic?: string | undefined
 }
@@ -45,7 +47,13 @@ export function changelogOf(
   node: StoreToBuild,
   context: StoreContext,
 ): ChangelogWriter | undefined {
-  return isLogged(node) && node.sourceTopic === undefined ? context.changelog : undefined
+  if (!isLogged(node) || node.sourceTopic !== undefined) return undefined
+  const { changelog, record } = context
+  if (node.logsHeaders !== true) return changelog
+  return {
+    write: (store, key, value, timestamp) =>
+      changelog.write(store, key, value, timestamp, record.headers),
+  }
 }
 
 /** A store has a record cache when its descriptor says so, unless the task has no bytes for caches. */

@@ -25,7 +25,7 @@ export class TypedSessionStore<K, A>
     options?: { reverse?: boolean },
   ): StoreIterator<[Windowed<K>, A]> {
     const query = this.queryOfKey(key, earliestEnd, latestStart, options)
-    return this.iterate(this.scan(query), keyAndValue<K, A>)
+    return this.iterate(this.scanKey(key, query), keyAndValue<K, A>)
   }
 
   findSessionsRange(
@@ -52,7 +52,6 @@ export class TypedSessionStore<K, A>
 
   put({ key, window }: Windowed<K>, aggregate: A | undefined): void {
     const { start, end } = window
-    this.segments.note(this.segments.segmentOf(end))
     this.entries.put(this.sought(key, start, end), aggregate ?? undefined, noTimestamp)
   }
 

@@ -33,7 +33,6 @@ abstract class AnyWindowStore<K, V> extends WindowedStore<K, V, WindowKeys> {
   }
 
   protected write(key: K, value: V | undefined, timestamp: number, start: number): void {
-    this.segments.note(this.segments.segmentOf(start))
     this.entries.put(this.#at(key, start), value ?? undefined, timestamp)
   }
 
@@ -44,7 +43,7 @@ abstract class AnyWindowStore<K, V> extends WindowedStore<K, V, WindowKeys> {
     options: { reverse?: boolean } | undefined,
     shape: Shape<Windowed<K>, V, T>,
   ): StoreIterator<T> {
-    return this.iterate(this.scan(this.queryOfKey(key, from, to, options)), shape)
+    return this.iterate(this.scanKey(key, this.queryOfKey(key, from, to, options)), shape)
   }
 
   protected rangeRows<T>(

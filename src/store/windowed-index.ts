@@ -4,7 +4,8 @@ import type { CacheEntry, CacheKey } from './cache-entry.ts'
 import type { CacheIndex } from './cache-index.ts'
 import type { Window, Windowed } from './windowed.ts'
 
-const compareWindows = (a: Window, b: Window): number =>
+/** By the end, then by the start. */
+export const compareWindows = (a: Window, b: Window): number =>
   a.end === b.end ? a.start - b.start : a.end - b.end
 
 /** The windows of one key, by their ends. */

@@ -51,10 +51,12 @@ export abstract class WindowedKeys {
   abstract lastSegment(query: WindowedQuery): number
   /** The times of a row are those of a query. */
   protected abstract isWithin(key: Buffer, query: WindowedQuery): boolean
+  /** As `isWithin`, of a window that is known. */
+  abstract isWindowOf(window: Window, query: WindowedQuery): boolean
   /** The first and the last suffix of a query. */
   protected abstract writeBounds(from: Buffer, to: Buffer, at: number, query: WindowedQuery): void
-  /** The order of rows in memory: by time first. */
-  abstract compareInMemory(a: Buffer, b: Buffer): number
+  /** The order by time first. */
+  abstract compareByTime(a: Buffer, b: Buffer): number
 
   segmentOf(time: number): number {
     return this.#segmentOf(time)
@@ -103,6 +105,13 @@ export abstract class WindowedKeys {
     writeTime(first, segment, 0)
     if (from !== undefined) first.set(from, segmentBytes)
     return { from: first, to: this.#lastOf(segment, to), reverse }
+  }
+
+  /** As `rangeIn`, over all segments. */
+  rangeOver(query: WindowedQuery): KvRange {
+    const from = Buffer.alloc(segmentBytes)
+    writeTime(from, this.firstSegment(query), 0)
+    return { from, to: this.#lastOf(this.lastSegment(query), query.to), reverse: query.reverse }
   }
 
   #rangeOfKey(segment: number, keyBytes: Buffer, query: WindowedQuery): KvRange {
@@ -194,13 +203,17 @@ export class WindowKeys extends WindowedKeys {
     return start >= lowest && start <= highest
   }
 
+  isWindowOf({ start }: Window, { lowest, highest }: WindowedQuery): boolean {
+    return start >= lowest && start <= highest
+  }
+
   protected writeBounds(from: Buffer, to: Buffer, at: number, query: WindowedQuery): void {
     writeTime(from, Math.max(0, query.lowest), at)
     writeTime(to, query.highest, at)
     to.fill(byteMax, at + timeBytes)
   }
 
-  compareInMemory(a: Buffer, b: Buffer): number {
+  compareByTime(a: Buffer, b: Buffer): number {
     return (
       this.timeOf(a) - this.timeOf(b) ||
       compareBytes(this.keyOf(a), this.keyOf(b)) ||
@@ -242,12 +255,13 @@ export class SessionKeys extends WindowedKeys {
     return this.segmentOf(Math.min(latestEnd, Number.MAX_SAFE_INTEGER))
   }
 
-  protected isWithin(
-    key: Buffer,
-    { lowest, highest, latestEnd = Infinity }: WindowedQuery,
-  ): boolean {
-    const end = this.timeOf(key)
-    return end >= lowest && end <= latestEnd && this.#startOf(key) <= highest
+  protected isWithin(key: Buffer, query: WindowedQuery): boolean {
+    return this.isWindowOf(this.windowOf(key), query)
+  }
+
+  isWindowOf({ start, end }: Window, query: WindowedQuery): boolean {
+    const { lowest, highest, latestEnd = Infinity } = query
+    return end >= lowest && end <= latestEnd && start <= highest
   }
 
   protected writeBounds(from: Buffer, to: Buffer, at: number, { lowest }: WindowedQuery): void {
@@ -256,7 +270,7 @@ export class SessionKeys extends WindowedKeys {
   }
 
   /** Of two sessions that end together, the one that began later comes first. */
-  compareInMemory(a: Buffer, b: Buffer): number {
+  compareByTime(a: Buffer, b: Buffer): number {
     return (
       this.timeOf(a) - this.timeOf(b) ||
       compareBytes(this.keyOf(a), this.keyOf(b)) ||

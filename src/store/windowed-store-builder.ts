@@ -24,6 +24,7 @@ import { TypedSessionStore } from './typed-session-store.ts'
 import { PlainWindowStore, StampedWindowStore } from './typed-window-stores.ts'
 import { WindowedIndex } from './windowed-index.ts'
 import { SessionKeys, WindowKeys, type WindowedKeys } from './windowed-keys.ts'
+import type { WindowedCache } from './windowed-scan.ts'
 import { windowedKeySerde } from './windowed-store.ts'
 import type { Windowed } from './windowed.ts'
 
@@ -60,15 +61,11 @@ export function buildWindowStore(
     format,
     makeKeys: (segmentOf) => new WindowKeys(segmentOf, size),
   })
-  const entries =
+  const layers =
     descriptor.retainDuplicates === true
-      ? new DuplicatesTable({
-          ...base,
-          record: context.record,
-          changelog: changelogOf(node, context),
-        })
+      ? { entries: duplicatesOf(node, context, base), cache: undefined }
       : entriesOf(node, context, base)
-  const options = { ...optionsOf(node, context, base), entries }
+  const options = { ...optionsOf(node, context, base), ...layers }
   return timestamped ? new StampedWindowStore(options) : new PlainWindowStore(options)
 }
 
@@ -79,8 +76,8 @@ export function buildSessionStore(
 ): TypedSessionStore<unknown, unknown> {
   const makeKeys = (segmentOf: (time: number) => number): SessionKeys => new SessionKeys(segmentOf)
   const base = baseOf(node, context, { format: plainFormat, makeKeys })
-  const entries = entriesOf({ ...node, timestamped: false }, context, base)
-  return new TypedSessionStore({ ...optionsOf(node, context, base), entries })
+  const layers = entriesOf({ ...node, timestamped: false }, context, base)
+  return new TypedSessionStore({ ...optionsOf(node, context, base), ...layers })
 }
 
 function baseOf<Keys extends WindowedKeys>(
@@ -110,11 +107,24 @@ function baseOf<Keys extends WindowedKeys>(
   return { engine, segments, keys, bytes, keySerdes, serdes }
 }
 
+function duplicatesOf(
+  node: StoreToBuild<AnyWindowedStore>,
+  context: StoreContext,
+  base: Base<WindowKeys>,
+): DuplicatesTable<unknown, unknown> {
+  const changelog = changelogOf(node, context)
+  return new DuplicatesTable({ ...base, record: context.record, changelog })
+}
+
+/** The layer of objects: with a cache, or without. */
 function entriesOf(
   node: StoreToBuild<AnyWindowedStore>,
   context: StoreContext,
   { bytes, serdes }: Base<WindowedKeys>,
-): EntryTable<Windowed<unknown>, unknown> {
+): {
+  entries: EntryTable<Windowed<unknown>, unknown>
+  cache: WindowedCache<unknown, unknown> | undefined
+} {
   const changelogged = new ChangeloggedTable({
     bytes,
     serdes,
@@ -123,14 +133,18 @@ function entriesOf(
     changelog: changelogOf(node, context),
     changelogKey: (keyBytes) => keyBytes.subarray(segmentBytes),
   })
-  if (node.timeOrdered === true || !isCached(node, context, node.timestamped)) return changelogged
-  return new RecordCache({
+  if (node.timeOrdered === true || !isCached(node, context, node.timestamped)) {
+    return { entries: changelogged, cache: undefined }
+  }
+  const index = new WindowedIndex<unknown, unknown>(node.descriptor.key)
+  const entries = new RecordCache({
     below: changelogged,
     budget: cacheBudget(context),
     record: context.record,
-    index: new WindowedIndex(node.descriptor.key),
+    index,
     windowed: true,
   })
+  return { entries, cache: { entries, index } }
 }
 
 function optionsOf<Keys extends WindowedKeys>(
@@ -140,12 +154,14 @@ function optionsOf<Keys extends WindowedKeys>(
 ): {
   persistent: boolean
   logged: boolean
+  timeOrdered: boolean
   openIterators: StoreContext['metrics']['openIterators']
 } & Base<Keys> {
   return {
     ...base,
     persistent: base.engine.persistent,
     logged: isLogged(node),
+    timeOrdered: node.timeOrdered === true,
     openIterators: context.metrics.openIterators,
   }
 }

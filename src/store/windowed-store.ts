@@ -9,7 +9,13 @@ import { LayeredStore, type LayeredStoreOptions } from './layered-store.ts'
 import type { SegmentTables } from './segment-tables.ts'
 import type { StoreSerdes } from './store-serdes.ts'
 import type { WindowedKeys, WindowedQuery } from './windowed-keys.ts'
-import { scanByTime, scanWindows, type WindowedTable } from './windowed-scan.ts'
+import {
+  scanByTime,
+  scanKey,
+  scanKeys,
+  type WindowedCache,
+  type WindowedTable,
+} from './windowed-scan.ts'
 import type { Windowed } from './windowed.ts'
 
 export interface WindowedStoreOptions<K, V, Keys extends WindowedKeys> extends LayeredStoreOptions<
@@ -20,6 +26,9 @@ export interface WindowedStoreOptions<K, V, Keys extends WindowedKeys> extends L
   readonly keySerdes: StoreSerdes<K, V>
   readonly keys: Keys
   readonly segments: SegmentTables
+  readonly cache: WindowedCache<K, V> | undefined
+  /** By time first, also on disk. */
+  readonly timeOrdered: boolean
 }
 
 /** A row's key as a serde: key and window to the bytes of the row, and back. */
@@ -42,18 +51,18 @@ export abstract class WindowedStore<K, V, Keys extends WindowedKeys> extends Lay
   V
 > {
   protected readonly keys: Keys
-  protected readonly segments: SegmentTables
   protected readonly table: WindowedTable<K, V>
   readonly #keySerdes: StoreSerdes<K, V>
+  readonly #isByTime: boolean
   readonly #sought: { key: K; window: { start: number; end: number } }
 
   constructor(options: WindowedStoreOptions<K, V, Keys>) {
     super(options)
-    const { entries, keys, segments, keySerdes } = options
+    const { bytes, serdes, keys, segments, cache, keySerdes } = options
     this.keys = keys
-    this.segments = segments
-    this.table = { entries, keys, segments }
+    this.table = { bytes, serdes, keys, segments, cache }
     this.#keySerdes = keySerdes
+    this.#isByTime = options.timeOrdered || !options.persistent
     this.#sought = { key: undefined as K, window: { start: 0, end: 0 } }
   }
 
@@ -101,12 +110,12 @@ export abstract class WindowedStore<K, V, Keys extends WindowedKeys> extends Lay
     }
   }
 
-  protected scan(query: WindowedQuery): EntryRows<Windowed<K>, V> {
-    return scanWindows(this.table, query)
+  protected scanKey(key: K, query: WindowedQuery): EntryRows<Windowed<K>, V> {
+    return scanKey(this.table, key, query)
   }
 
   /** Of keys in a range; in memory by time first. */
   protected scanKeys(query: WindowedQuery): EntryRows<Windowed<K>, V> {
-    return this.persistent ? scanWindows(this.table, query) : scanByTime(this.table, query)
+    return this.#isByTime ? scanByTime(this.table, query) : scanKeys(this.table, query)
   }
 }
