@@ -5,6 +5,7 @@ import type { KGroupedTable } from './kgrouped-table.ts'
 import { groupTable } from './kgrouped-table-impl.ts'
 import type { KStream } from './kstream.ts'
 import { KStreamImpl } from './kstream-impl.ts'
+import { joinForeignKey, type ForeignKeyJoinOptions } from './ktable-foreign-key-join.ts'
 import { joinTables, type TableJoinOptions } from './ktable-ktable-join.ts'
 import type { KTable, MappedEmission } from './ktable.ts'
 import { Materialized, type TableStoreRef } from './materialized.ts'
@@ -15,6 +16,7 @@ import { ktableToStream } from './operators/ktable-to-stream.ts'
 import type { Table } from './operators/table-forwarder.ts'
 import { TableState } from './operators/table-state.ts'
 import { mappedView, type RowMapping } from './operators/table-view.ts'
+import type { JoinFunction } from './operators/user-function.ts'
 import type { StreamGraph } from './stream-graph.ts'
 import type { AnySerde, SerdeOf } from './topic.ts'
 
@@ -77,20 +79,20 @@ export class KTableImpl<K, V, E> implements KTable<K, V, E> {
     })
   }
 
-  join<V2, E2, R>(
-    other: KTable<K, V2, E2>,
+  join<K2, V2, E2, R>(
+    other: KTable<K2, V2, E2>,
     joiner: (value: V, otherValue: V2, key: K) => R,
-    options?: TableJoinOptions<K, R>,
+    options?: TableJoinOptions<K, R> | ForeignKeyJoinOptions<K, V, K2, R>,
   ): KTable<K, NonNullable<R>, MappedEmission<R, E | E2>> {
-    return new KTableImpl(joinTables(this.state, other, joiner, 'inner', options))
+    return this.#join(other, joiner, 'inner', options)
   }
 
-  leftJoin<V2, E2, R>(
-    other: KTable<K, V2, E2>,
+  leftJoin<K2, V2, E2, R>(
+    other: KTable<K2, V2, E2>,
     joiner: (value: V, otherValue: V2 | undefined, key: K) => R,
-    options?: TableJoinOptions<K, R>,
+    options?: TableJoinOptions<K, R> | ForeignKeyJoinOptions<K, V, K2, R>,
   ): KTable<K, NonNullable<R>, MappedEmission<R, E>> {
-    return new KTableImpl(joinTables(this.state, other, joiner, 'left', options))
+    return this.#join(other, joiner, 'left', options)
   }
 
   outerJoin<V2, E2, R>(
@@ -99,6 +101,20 @@ export class KTableImpl<K, V, E> implements KTable<K, V, E> {
     options?: TableJoinOptions<K, R>,
   ): KTable<K, NonNullable<R>, MappedEmission<R, E | E2>> {
     return new KTableImpl(joinTables(this.state, other, joiner, 'outer', options))
+  }
+
+  #join<K2, R, E3>(
+    other: unknown,
+    joiner: JoinFunction,
+    kind: 'inner' | 'left',
+    options: TableJoinOptions<K, R> | ForeignKeyJoinOptions<K, V, K2, R> | undefined,
+  ): KTable<K, NonNullable<R>, E3> {
+    const { state } = this
+    return new KTableImpl(
+      options !== undefined && 'foreignKey' in options
+        ? joinForeignKey(state, other, joiner, kind, options)
+        : joinTables(state, other, joiner, kind, options),
+    )
   }
 
   groupBy<K2, V2>(

@@ -82,8 +82,8 @@ export function joinTables<K, R>(
     },
     merge: () => ktableJoinMerge(table),
     store,
-    sources,
   })
+  graph.copartition(sources)
   graph.add(node, [leftNode])
   graph.add(node, [rightNode])
   const value: AnySerde | undefined = options?.value

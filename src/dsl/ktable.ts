@@ -1,5 +1,6 @@
 import type { KGroupedTable } from './kgrouped-table.ts'
 import type { KStream } from './kstream.ts'
+import type { ForeignKeyJoinOptions } from './ktable-foreign-key-join.ts'
 import type { TableJoinOptions } from './ktable-ktable-join.ts'
 import type { TableStoreRef } from './materialized.ts'
 import type { Named } from './naming.ts'
@@ -63,6 +64,25 @@ export interface KTable<K, V, E = V | null> {
     joiner: (value: V, otherValue: V2, key: K) => R,
     options?: TableJoinOptions<K, R>,
   ): KTable<K, NonNullable<R>, MappedEmission<R, E | E2>>
+  /**
+   * With a `foreignKey`, joins each row with the row of another table that it refers to: the result
+   * has this table's keys. It changes with each of them; many rows may refer to one. The other table
+   * may be partitioned in its own way.
+   *
+   * It costs two repartition topics, and a store with a row for each row of this table. Names as
+   * Kafka Streams gives them, or made of `name`.
+   *
+   * @example
+   * orders.join(customers, (order, customer) => ({ ...order, customer: customer.name }), {
+   *   foreignKey: (order) => order.customerId,
+   *   value: serdes.json<NamedOrder>(),
+   * })
+   */
+  join<K2, V2, E2, R>(
+    other: KTable<K2, V2, E2>,
+    joiner: (value: V, otherValue: V2, key: K) => R,
+    options: ForeignKeyJoinOptions<K, V, K2, R>,
+  ): KTable<K, NonNullable<R>, NonNullable<R> | null>
 
   /**
    * As {@link KTable.join}, with a row for each row of this table: where the other one has none, the
@@ -72,6 +92,15 @@ export interface KTable<K, V, E = V | null> {
     other: KTable<K, V2, E2>,
     joiner: (value: V, otherValue: V2 | undefined, key: K) => R,
     options?: TableJoinOptions<K, R>,
+  ): KTable<K, NonNullable<R>, MappedEmission<R, E>>
+  /**
+   * With a `foreignKey` as above, with a row for each row of this table, also when it refers to
+   * nothing: the joiner then gets undefined.
+   */
+  leftJoin<K2, V2, E2, R>(
+    other: KTable<K2, V2, E2>,
+    joiner: (value: V, otherValue: V2 | undefined, key: K) => R,
+    options: ForeignKeyJoinOptions<K, V, K2, R>,
   ): KTable<K, NonNullable<R>, MappedEmission<R, E>>
 
   /**

@@ -112,6 +112,8 @@ export interface StoreNode {
   readonly buffer?: 'changes'
   /** Windows and sessions by time first, so that those that close are read in order: emit on close. */
   readonly timeOrdered?: boolean
+  /** Its changelog has the headers of the records that cause changes: as subscriptions of a join have. */
+  readonly logsHeaders?: boolean
   /** A source topic that serves as the changelog (topology.optimization), else undefined. */
   readonly sourceTopic?: string
 }

@@ -19,7 +19,6 @@ export class TableJoinNode extends GraphNode {
   readonly #right: JoinSide
   readonly #merge: () => NodeSupplier
   readonly #store: Materialized | undefined
-  readonly #sources: readonly string[]
 
   /** The node has the name of the step where both sides meet. */
   constructor(
@@ -29,8 +28,6 @@ export class TableJoinNode extends GraphNode {
       right: JoinSide
       merge: () => NodeSupplier
       store: Materialized | undefined
-      /** Sources whose topics must have equally many partitions. */
-      sources: Iterable<string>
     },
   ) {
     super(name)
@@ -38,12 +35,10 @@ export class TableJoinNode extends GraphNode {
     this.#right = options.right
     this.#merge = options.merge
     this.#store = options.store
-    this.#sources = [...options.sources]
   }
 
   override write(topology: InternalTopologyBuilder): void {
     const sides = [this.#left, this.#right]
-    topology.copartitionSources(this.#sources)
     for (const { name, parent, supplier } of sides) {
       topology.addProcessor(name, supplier(), [parent])
     }

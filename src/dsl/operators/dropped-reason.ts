@@ -4,5 +4,9 @@ export const droppedNullKey = 'null-key'
 export const droppedNullKeyOrValue = 'null-key-or-value'
 /** A late version of a row: what is joined is what is true now. */
 export const droppedSupersededVersion = 'superseded-version'
+/** A row of an inner join that refers to nothing. */
+export const droppedNullForeignKey = 'null-foreign-key'
+/** An answer to a row that has changed since it asked. */
+export const droppedStaleResponse = 'stale-response'
 /** Too late for a window, which has closed. */
 export const droppedExpiredWindow = 'expired-window'

@@ -13,6 +13,12 @@ const joined = (call: OpCall) => {
   ] as const
 }
 
+/** The same by foreign keys: `with` is the joiner and the function that gives them. */
+const joinedByForeignKey = (call: OpCall) => {
+  const [other, joiner, options] = joined(call)
+  return [other, joiner, { ...options, foreignKey: call.with(1) }] as const
+}
+
 type Grouped = KGroupedTable<unknown, object>
 
 /** Tables, and what is counted and folded of them in groups. */
@@ -42,6 +48,8 @@ export const tableOps: OpFamily = {
     },
     'table.join': (call) => call.table.join(...joined(call)),
     'table.leftJoin': (call) => call.table.leftJoin(...joined(call)),
+    'table.foreignKeyJoin': (call) => call.table.join(...joinedByForeignKey(call)),
+    'table.foreignKeyLeftJoin': (call) => call.table.leftJoin(...joinedByForeignKey(call)),
     'table.outerJoin': (call) => call.table.outerJoin(...joined(call)),
 
     'groupedTable.count': (call) =>

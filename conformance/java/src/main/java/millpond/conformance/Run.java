@@ -22,6 +22,7 @@ import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.utils.Bytes;
+import org.apache.kafka.common.utils.internals.ByteUtils;
 import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.Topology;
@@ -33,6 +34,7 @@ import org.apache.kafka.streams.processor.internals.InternalTopologyBuilder;
 import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.TimestampedKeyValueStore;
+import org.apache.kafka.streams.state.TimestampedKeyValueStoreWithHeaders;
 import org.apache.kafka.streams.state.internals.WrappedStateStore;
 import org.apache.kafka.streams.test.TestRecord;
 
@@ -221,9 +223,15 @@ final class Run {
     ObjectNode stores = result.putObject("stores");
     new TreeMap<>(driver.getAllStateStores()).forEach((name, store) -> {
       ArrayNode written = stores.putArray(name);
-      boolean isTimestamped = store instanceof TimestampedKeyValueStore;
+      // Of subscriptions of foreign-key joins, whose headers are not compared.
+      boolean hasHeaders = store instanceof TimestampedKeyValueStoreWithHeaders;
+      boolean isTimestamped = store instanceof TimestampedKeyValueStore || hasHeaders;
       try (KeyValueIterator<Bytes, byte[]> all = bytesOf(store).all()) {
-        while (all.hasNext()) writeRow(written.addArray(), all.next(), isTimestamped);
+        while (all.hasNext()) {
+          KeyValue<Bytes, byte[]> entry = all.next();
+          byte[] value = hasHeaders ? withoutHeaders(entry.value) : entry.value;
+          writeRow(written.addArray(), KeyValue.pair(entry.key, value), isTimestamped);
+        }
       }
     });
   }
@@ -232,6 +240,13 @@ final class Run {
   @SuppressWarnings("unchecked")
   private static KeyValueStore<Bytes, byte[]> bytesOf(StateStore store) {
     return (KeyValueStore<Bytes, byte[]>) ((WrappedStateStore<?, ?, ?>) store).wrapped();
+  }
+
+  /** Before the timestamp stand the size of the headers, as a varint, and the headers. */
+  private static byte[] withoutHeaders(byte[] value) {
+    ByteBuffer buffer = ByteBuffer.wrap(value);
+    int size = ByteUtils.readVarint(buffer);
+    return Arrays.copyOfRange(value, buffer.position() + size, value.length);
   }
 
   private static void writeRow(ArrayNode row, KeyValue<Bytes, byte[]> entry, boolean isTimestamped) {

@@ -1,6 +1,7 @@
 package millpond.conformance;
 
 import java.util.Map;
+import java.util.function.BiFunction;
 import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.KeyValue;
@@ -8,6 +9,7 @@ import org.apache.kafka.streams.kstream.Grouped;
 import org.apache.kafka.streams.kstream.KGroupedTable;
 import org.apache.kafka.streams.kstream.KTable;
 import org.apache.kafka.streams.kstream.Materialized;
+import org.apache.kafka.streams.kstream.TableJoined;
 import org.apache.kafka.streams.kstream.ValueJoiner;
 import org.apache.kafka.streams.state.KeyValueStore;
 
@@ -39,6 +41,10 @@ final class TableOps {
     ops.put("table.outerJoin", call -> call.has("store")
         ? call.table().outerJoin(other(call), joiner(call), call.named(), call.store())
         : call.table().outerJoin(other(call), joiner(call), call.named()));
+    ops.put("table.foreignKeyJoin", call -> call.table()
+        .join(other(call), foreignKey(call), joiner(call), joinedAs(call), resultOf(call)));
+    ops.put("table.foreignKeyLeftJoin", call -> call.table()
+        .leftJoin(other(call), foreignKey(call), joiner(call), joinedAs(call), resultOf(call)));
     ops.put("groupedTable.count", call -> call.has("store")
         ? grouped(call).count(call.named(), call.store())
         : grouped(call).count(call.named()));
@@ -56,6 +62,15 @@ final class TableOps {
     return (left, right) -> joiner.apply(left, right, null);
   }
 
+  private static BiFunction<Object, Object, Object> foreignKey(Call call) {
+    Library.Function foreignKey = call.with(1);
+    return (key, value) -> foreignKey.apply(value, key);
+  }
+
+  private static TableJoined<Object, Object> joinedAs(Call call) {
+    return call.has("name") ? TableJoined.as(call.name()) : TableJoined.with(null, null);
+  }
+
   private static Object groupBy(Call call) {
     Library.Function toKey = call.with(0);
     Library.Function toValue = call.with(1);
@@ -70,7 +85,7 @@ final class TableOps {
     Library.Fold adder = call.fold(0);
     Library.Fold subtractor = call.fold(1);
     return grouped(call).reduce(
-        (a, v) -> adder.apply(a, v, null), (a, v) -> subtractor.apply(a, v, null), call.named(), aggregateOf(call));
+        (a, v) -> adder.apply(a, v, null), (a, v) -> subtractor.apply(a, v, null), call.named(), resultOf(call));
   }
 
   private static Object aggregate(Call call) {
@@ -82,11 +97,11 @@ final class TableOps {
         (k, v, a) -> adder.apply(a, v, k),
         (k, v, a) -> subtractor.apply(a, v, k),
         call.named(),
-        aggregateOf(call));
+        resultOf(call));
   }
 
   /** An unnamed store may state the serde of its values. */
-  private static Materialized<Object, Object, KeyValueStore<Bytes, byte[]>> aggregateOf(Call call) {
+  private static Materialized<Object, Object, KeyValueStore<Bytes, byte[]>> resultOf(Call call) {
     return call.has("store") ? call.store() : Materialized.with(null, call.serdeOrNull("value"));
   }
 
