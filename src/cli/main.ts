@@ -17,8 +17,14 @@ import {
   type DemoOptions,
 } from './demo/demo-options.ts'
 import { failureLine } from './demo/parent-link.ts'
+import { parseTopic } from './topic-option.ts'
 
 const exitCode = { failed: 1, usage: 2 }
+
+/** As the command line gives them. */
+type BrokerOptions = Omit<BrokerCommandOptions, 'topics'> & {
+  topic?: BrokerCommandOptions['topics']
+}
 
 function version(): string {
   const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
@@ -36,9 +42,14 @@ function brokerCommand(program: Command): void {
     .option('--host <host>', 'where to listen', '127.0.0.1')
     .option('--port <port>', 'where to listen; 0: any free port', parsePort, 9092)
     .option('--data-dir <directory>', 'where to keep everything (default: in memory)')
-    .action(async (options: BrokerCommandOptions) => {
+    .option(
+      '--topic <name:partitions:config=value>',
+      'a topic that is to be there, such as lines:6 or counts:6:cleanup.policy=compact; can be repeated',
+      parseTopic,
+    )
+    .action(async ({ topic = [], ...options }: BrokerOptions) => {
       const { runBroker } = await import('./commands/broker.ts')
-      await runBroker(options)
+      await runBroker({ ...options, topics: topic })
     })
 }
 

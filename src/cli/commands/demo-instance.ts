@@ -1,5 +1,6 @@
 import { shutdownSignal } from '../../base/shutdown-signal.ts'
 import { serve } from '../../server/index.ts'
+import { sessionTimeoutMs } from '../demo/demo-options.ts'
 import { ParentLink } from '../demo/parent-link.ts'
 import { applicationId, wordCount, wordCounts } from '../word-count.ts'
 
@@ -9,8 +10,6 @@ export interface DemoInstanceOptions {
   readonly stateDir: string
 }
 
-/** Short, so that a takeover can be watched; in production more patience is wise. */
-const sessionTimeoutMs = 6000
 const heartbeatIntervalMs = 1000
 /** Short, so that `--once` ends soon after the last word is counted. */
 const commitIntervalMs = 1000

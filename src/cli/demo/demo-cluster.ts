@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { ChildProgram, endLine, type ProgramEnd } from './child-program.ts'
 import { DemoInstance } from './demo-instance.ts'
 import type { HttpReader } from './http-reader.ts'
+import { takeoverLine } from './takeover.ts'
 
 /** Milliseconds that a program has to stop before it is killed. */
 const stopTimeoutMs = 20_000
@@ -115,9 +116,8 @@ export class DemoCluster {
     const { say } = this.#options
     const command = [process.execPath, ...process.execArgv, process.argv[1] ?? '', ...instance.args]
     say(`${instance.name} (port ${instance.port ?? 'unknown'}) is gone: ${endLine(end)}.`)
-    say(
-      'The others take over its partitions when its session ends, after 6 seconds. Start it again:',
-    )
+    const others = this.#instances.filter((one) => one !== instance && one.isAlive)
+    say(takeoverLine(end, others.length))
     say(`  kill -USR2 ${process.pid}`)
     say(`  ${command.map(quoted).join(' ')}`)
   }

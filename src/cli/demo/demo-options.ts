@@ -18,6 +18,12 @@ export interface DemoOptions {
 /** Instances of one demo: each is a process. */
 export const instancesMax = 16
 
+/**
+ * After so many milliseconds without a word an instance counts as gone. Short, so that a takeover can
+ * be watched; in production more patience is wise.
+ */
+export const sessionTimeoutMs = 6000
+
 /** The last port of a machine. */
 export const portMax = 65_535
 

@@ -70,8 +70,13 @@ export class ParentLink {
   }
 }
 
+/** Every command that opens a port has this option. */
+const portHint = 'Choose another with --port; 0 takes any free one.'
+
 /** A failure in one line. */
 export function failureLine(error: unknown): string {
   const line = messageOf(error).replaceAll(/\s*\n\s*/g, ' ')
-  return isStreamsError(error) ? `${line} (${error.code})` : line
+  if (!isStreamsError(error)) return line
+  const hint = error.code === 'ADDRESS_IN_USE' ? ` ${portHint}` : ''
+  return `${line}${hint} (${error.code})`
 }

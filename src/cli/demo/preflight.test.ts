@@ -51,7 +51,7 @@ test('a port in use is named before anything is written', async () => {
   const { port } = server.address() as AddressInfo
   const dataDir = join(directory, 'untouched')
   try {
-    await expect(check({ port: port - 1, instances: 2, dataDir })).rejects.toMatchObject({
+    await expect(check({ port, instances: 2, dataDir })).rejects.toMatchObject({
       code: 'ADDRESS_IN_USE',
       context: { port },
     })
