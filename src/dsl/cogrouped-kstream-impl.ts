@@ -110,7 +110,11 @@ export class CogroupedKStreamImpl<K, A, R> implements CogroupedKStream<K, A, R> 
 }
 
 /** Java's TimeWindowedCogroupedKStreamImpl and SlidingWindowedCogroupedKStreamImpl. */
-class TimeWindowedCogroupedKStreamImpl<K, A, R> implements TimeWindowedCogroupedKStream<K, A, R> {
+export class TimeWindowedCogroupedKStreamImpl<K, A, R> implements TimeWindowedCogroupedKStream<
+  K,
+  A,
+  R
+> {
   readonly #cogroup: Cogroup
   readonly #windows: TimeBasedWindows | SlidingWindows
 
@@ -140,7 +144,10 @@ class TimeWindowedCogroupedKStreamImpl<K, A, R> implements TimeWindowedCogrouped
 }
 
 /** Java's SessionWindowedCogroupedKStreamImpl. */
-class SessionWindowedCogroupedKStreamImpl<K, A> implements SessionWindowedCogroupedKStream<K, A> {
+export class SessionWindowedCogroupedKStreamImpl<K, A> implements SessionWindowedCogroupedKStream<
+  K,
+  A
+> {
   readonly #cogroup: Cogroup
   readonly #windows: SessionWindows
 

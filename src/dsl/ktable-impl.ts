@@ -1,4 +1,5 @@
 import type { NodeSupplier } from '../processor/processor.ts'
+import type { Windowed } from '../serde/windowed.ts'
 import type { GraphNode } from './graph/graph-node.ts'
 import { ProcessorGraphNode } from './graph/processor-graph-node.ts'
 import type { KGroupedTable } from './kgrouped-table.ts'
@@ -7,6 +8,7 @@ import type { KStream } from './kstream.ts'
 import { KStreamImpl } from './kstream-impl.ts'
 import { joinForeignKey, type ForeignKeyJoinOptions } from './ktable-foreign-key-join.ts'
 import { joinTables, type TableJoinOptions } from './ktable-ktable-join.ts'
+import { suppressTable } from './ktable-suppress.ts'
 import type { KTable, MappedEmission } from './ktable.ts'
 import { Materialized, type TableStoreRef } from './materialized.ts'
 import { assertFunction, type Named } from './naming.ts'
@@ -18,6 +20,11 @@ import { TableState } from './operators/table-state.ts'
 import { mappedView, type RowMapping } from './operators/table-view.ts'
 import type { JoinFunction } from './operators/user-function.ts'
 import type { StreamGraph } from './stream-graph.ts'
+import type {
+  Suppressed,
+  SuppressedUntilTimeLimit,
+  SuppressedUntilWindowCloses,
+} from './suppressed.ts'
 import type { AnySerde, SerdeOf } from './topic.ts'
 
 /** What a table is while the program is written. */
@@ -122,6 +129,14 @@ export class KTableImpl<K, V, E> implements KTable<K, V, E> {
     options?: Named & { key?: SerdeOf<K2>; value?: SerdeOf<V2> },
   ): KGroupedTable<NonNullable<K2>, NonNullable<V2>> {
     return groupTable(this.state, selector, options)
+  }
+
+  suppress(
+    options: K extends Windowed<unknown> ? SuppressedUntilWindowCloses : never,
+  ): KTable<K, V, V>
+  suppress(options: SuppressedUntilTimeLimit): KTable<K, V, E>
+  suppress(options: Suppressed): KTable<K, V, V> | KTable<K, V, E> {
+    return new KTableImpl<K, V, E>(suppressTable(this.state, options))
   }
 
   toStream(options?: Named): KStream<K, E>

@@ -4,6 +4,8 @@ import type { ForeignKeyJoinOptions } from './ktable-foreign-key-join.ts'
 import type { TableJoinOptions } from './ktable-ktable-join.ts'
 import type { TableStoreRef } from './materialized.ts'
 import type { Named } from './naming.ts'
+import type { Windowed } from '../serde/windowed.ts'
+import type { SuppressedUntilTimeLimit, SuppressedUntilWindowCloses } from './suppressed.ts'
 import type { SerdeOf } from './topic.ts'
 
 /** What the changes of a table carry after `mapValues`: a null when E or the mapper's result has one. */
@@ -127,6 +129,34 @@ export interface KTable<K, V, E = V | null> {
     selector: (value: V, key: K) => readonly [key: K2, value: V2] | null | undefined,
     options?: Named & { key?: SerdeOf<K2>; value?: SerdeOf<V2> },
   ): KGroupedTable<NonNullable<K2>, NonNullable<V2>>
+
+  /**
+   * Holds changes back, so that of many of a key only the last one goes on.
+   *
+   * `until: 'window-closes'`, for tables of windows or sessions: one final result for each, when stream
+   * time has passed its end by the grace of the windows. `until: { timeLimit }`: so many milliseconds of
+   * stream time after the first change of a key. Stream time moves only with records: without new
+   * ones, the last results wait. The record that a change came with goes on with it: timestamp, headers,
+   * offset.
+   *
+   * What is held is in memory, and in a changelog from which it comes back. A buffer that is full
+   * emits early, or shuts the instance down with `SUPPRESSION_BUFFER_FULL`. The rows of the table,
+   * for steps below, are those that were emitted.
+   *
+   * @example
+   * counts.suppress({ until: 'window-closes', buffer: 'unbounded' }).toStream().to(finalCounts)
+   * @example
+   * totals.suppress({
+   *   until: { timeLimit: minutes(1) },
+   *   buffer: { maxRecords: 10_000, onFull: 'emit-early' },
+   * })
+   * @throws StreamsError `TOPOLOGY_INVALID` when no windowed aggregation is above `window-closes`, when
+   *   the table is kept in a versioned store, and for limits that are none.
+   */
+  suppress(
+    options: K extends Windowed<unknown> ? SuppressedUntilWindowCloses : never,
+  ): KTable<K, V, V>
+  suppress(options: SuppressedUntilTimeLimit): KTable<K, V, E>
 
   /**
    * The changes of the table as a stream: the new value, or null when the row is gone. With a
