@@ -1,4 +1,5 @@
 import { descriptorOf, type StoreAccess } from '../processor/local-store.ts'
+import type { ProcessorSupplier } from '../processor/processor-supplier.ts'
 import type { Serde } from '../serde/serde.ts'
 import { assertStoreAccess } from '../topology/given-stores.ts'
 import type { Topology } from '../topology/topology.ts'
@@ -6,13 +7,14 @@ import { StateStoreNode } from './graph/state-store-node.ts'
 import { sourceNode, type PatternOptions } from './graph/stream-source-node.ts'
 import { TableSourceNode } from './graph/table-source-node.ts'
 import type { GlobalKTable } from './global-ktable.ts'
+import { addGlobalStore } from './global-store.ts'
 import { addGlobalTable, type GlobalTableStoreRef } from './global-ktable-impl.ts'
 import type { KStream } from './kstream.ts'
 import { KStreamImpl } from './kstream-impl.ts'
 import type { KTable } from './ktable.ts'
 import { KTableImpl } from './ktable-impl.ts'
 import { Materialized, type TableStoreRef } from './materialized.ts'
-import type { Named } from './naming.ts'
+import { assertFunction, type Named } from './naming.ts'
 import { optimizationsOf, type Optimization, type Optimizations } from './optimization.ts'
 import { ktableSource } from './operators/ktable-source.ts'
 import { TableState } from './operators/table-state.ts'
@@ -149,6 +151,35 @@ export class StreamsBuilder {
   addStateStore(store: StoreAccess): this {
     assertStoreAccess(store, 'addStateStore')
     this.#graph.addSource(new StateStoreNode(descriptorOf(store).name, store))
+    return this
+  }
+
+  /**
+   * Adds a store that every instance holds whole, kept by a processor from all partitions of a topic;
+   * in its context, the store is `stores.store`. All other processors may read it, without being
+   * connected: `store(descriptor)`. It writes nothing but its store: it forwards to nobody, schedules
+   * nothing, and knows no stream time.
+   *
+   * The topic is what the store is restored from: it goes through the processor again, without the
+   * records that have no key. The topic's `timestamp` and `offsetReset` are not asked.
+   *
+   * @throws StreamsError `TOPOLOGY_INVALID`.
+   * @example
+   * const rates = keyValueStore('rates', { key: serdes.string, value: serdes.double })
+   * builder.addGlobalStore(rates, ratesTopic, ({ stores }) => ({ key, value }) => {
+   *   stores.store.put(key, value.toEuro)
+   * })
+   */
+  addGlobalStore<K, V, D extends StoreAccess>(
+    store: D,
+    topic: Topic<K, V>,
+    supplier: ProcessorSupplier<K, V, never, never, { readonly store: D }>,
+    options?: Named,
+  ): this {
+    assertStoreAccess(store, 'addGlobalStore')
+    assertTopic(topic, 'addGlobalStore')
+    assertFunction(supplier, 'the supplier of addGlobalStore')
+    addGlobalStore(this.#graph, store, topic, { ...options, supplier: supplier as never })
     return this
   }
 

@@ -3,7 +3,7 @@ import { optionsOf, resolveConfig, type ResolvedConfig, type StreamsConfig } fro
 import { StreamsError } from '../errors.ts'
 import type { Endpoint } from '../group/membership.ts'
 import { assertTopology } from '../topology/assert-topology.ts'
-import { findStore, type Topology } from '../topology/topology.ts'
+import { findGlobalStore, findStore, type Topology } from '../topology/topology.ts'
 import { Exposure, storeOperations, type Expose, type StoreOperation } from './exposure.ts'
 import { assertListenerSecure } from './loopback.ts'
 
@@ -106,7 +106,10 @@ function checkExpose(topology: Topology, expose: Expose): void {
     )
   }
   for (const [store, entry] of Object.entries(expose)) {
-    if (findStore(topology, store) === undefined) {
+    if (
+      findStore(topology, store) === undefined &&
+      findGlobalStore(topology, store) === undefined
+    ) {
       throw invalid('expose', `the topology has no store ${store}`)
     }
     const operations: unknown = (entry as { operations?: unknown } | null)?.operations

@@ -1,0 +1,327 @@
+import { expect, test } from 'vitest'
+import { Admin } from '../../src/client/admin.ts'
+import { resolveConfig, systemPorts } from '../../src/config.ts'
+import {
+  StreamsBuilder,
+  keyValueStore,
+  serdes,
+  topic,
+  type KafkaStreams,
+  type RestoreProgress,
+} from '../../src/index.ts'
+import { MemoryEngine } from '../../src/kv/memory-engine.ts'
+import { StreamsMetrics } from '../../src/metrics/streams-metrics.ts'
+import { GlobalWorker } from '../../src/runtime/global-worker.ts'
+import { CutTransport } from './cut-transport.ts'
+import { globalRows, joined, ordersWithCountries, writeRows } from './global-tables.ts'
+import { TestCluster, devBrokerOnly } from './test-cluster.ts'
+import { until } from './until.ts'
+
+async function startedCluster(partitions = 3): Promise<TestCluster> {
+  const cluster = await TestCluster.start()
+  await cluster.createTopic('countries', partitions, { 'cleanup.policy': 'compact' })
+  await cluster.createTopic('orders', 2)
+  await cluster.createTopic('joined', 1)
+  return cluster
+}
+
+const rows = { at: 'Austria', be: 'Belgium', ch: 'Switzerland', dk: 'Denmark', ee: 'Estonia' }
+
+/** What an instance reports of its restoration. */
+function listen(streams: KafkaStreams): RestoreProgress[] {
+  const heard: RestoreProgress[] = []
+  streams.on('restore', (progress) => heard.push(progress))
+  return heard
+}
+
+const records = (heard: readonly RestoreProgress[]): number =>
+  heard.filter(({ phase }) => phase === 'end').reduce((sum, { restored }) => sum + restored, 0)
+
+test('every instance holds all rows, and joins with them', async ({ signal }) => {
+  await using cluster = await startedCluster()
+  await writeRows(cluster, 'countries', rows)
+  const a = cluster.streams(ordersWithCountries(cluster), 'a')
+  const b = cluster.streams(ordersWithCountries(cluster), 'b')
+  await Promise.all([a.start(), b.start()])
+  expect(await globalRows(a)).toEqual(rows)
+  expect(await globalRows(b)).toEqual(rows)
+  await until(() => a.localTasks().length === 2 && b.localTasks().length === 2, signal)
+  expect(a.localTasks()[0]).toMatchObject({ id: '-1_-1', role: 'global', state: 'running' })
+
+  await writeRows(cluster, 'orders', { 1: 'at', 2: 'be', 3: 'zz', 4: 'ch' })
+  const all = ['at: Austria', 'be: Belgium', 'ch: Switzerland', 'zz: unknown']
+  await until(async () => (await joined(cluster)).length === 4, signal)
+  expect(await joined(cluster)).toEqual(all)
+
+  await writeRows(cluster, 'countries', { zz: 'Zedland', at: null })
+  const changed = { be: 'Belgium', ch: 'Switzerland', dk: 'Denmark', ee: 'Estonia', zz: 'Zedland' }
+  for (const streams of [a, b]) {
+    await until(async () => Object.keys(await globalRows(streams)).length === 5, signal)
+    await until(async () => 'zz' in (await globalRows(streams)), signal)
+    expect(await globalRows(streams)).toEqual(changed)
+  }
+})
+
+test('nothing is processed before all rows are there', async ({ signal }) => {
+  await using cluster = await startedCluster()
+  const many: Record<string, string> = {}
+  for (let code = 0; code < 5000; code += 1) many[`c${code}`] = `country ${code}`
+  await writeRows(cluster, 'countries', many)
+  await writeRows(cluster, 'orders', { 1: 'c0', 2: 'c2500', 3: 'c4999' })
+  const streams = cluster.streams(ordersWithCountries(cluster), 'a')
+  const heard = listen(streams)
+  await streams.start()
+  await until(async () => (await joined(cluster)).length === 3, signal)
+  expect(await joined(cluster)).toEqual([
+    'c0: country 0',
+    'c2500: country 2500',
+    'c4999: country 4999',
+  ])
+  expect(records(heard)).toBe(5000)
+  expect(heard.filter(({ phase }) => phase === 'start')).toHaveLength(3)
+  expect(heard.every(({ taskId, store }) => taskId === '-1_-1' && store === 'countries')).toBe(true)
+  expect(streams.metrics.recordsRestored.value).toBe(5000)
+})
+
+test('a restart with a state directory reads only what is new', async ({ signal }) => {
+  await using cluster = await startedCluster()
+  await writeRows(cluster, 'countries', rows)
+  const first = cluster.streams(ordersWithCountries(cluster), 'a')
+  await first.start()
+  await writeRows(cluster, 'countries', { fi: 'Finland' })
+  await until(async () => 'fi' in (await globalRows(first)), signal)
+  await first.close()
+  await writeRows(cluster, 'countries', { gr: 'Greece', at: null })
+
+  const second = cluster.streams(ordersWithCountries(cluster), 'a')
+  const heard = listen(second)
+  await second.start()
+  expect(records(heard)).toBe(2)
+  const { at: _at, ...others } = rows
+  expect(await globalRows(second)).toEqual({ ...others, fi: 'Finland', gr: 'Greece' })
+})
+
+test('a store in memory is restored from the beginning', async () => {
+  await using cluster = await startedCluster()
+  await writeRows(cluster, 'countries', rows)
+  const inMemory = keyValueStore('countries', {
+    key: serdes.string,
+    value: serdes.string,
+    persistent: false,
+  })
+  const first = cluster.streams(ordersWithCountries(cluster, inMemory), 'a')
+  await first.start()
+  await first.close()
+  const second = cluster.streams(ordersWithCountries(cluster, inMemory), 'a')
+  const heard = listen(second)
+  await second.start()
+  expect(records(heard)).toBe(5)
+  expect(await globalRows(second)).toEqual(rows)
+})
+
+test('a crash loses nothing: what was not written is read again', async ({ signal }) => {
+  await using cluster = await startedCluster()
+  await writeRows(cluster, 'countries', rows)
+  const network = new CutTransport()
+  const ports = { ...systemPorts, transport: network }
+  const first = cluster.streams(ordersWithCountries(cluster), 'a', {}, ports)
+  await first.start()
+  await writeRows(cluster, 'countries', { at: 'Österreich', fi: 'Finland' })
+  await until(async () => 'fi' in (await globalRows(first)), signal)
+  network.cut()
+  await first.close({ timeout: 0 })
+  const second = cluster.streams(ordersWithCountries(cluster), 'a')
+  await second.start()
+  await until(async () => (await globalRows(second))['at'] === 'Österreich', signal)
+  expect(await globalRows(second)).toEqual({ ...rows, at: 'Österreich', fi: 'Finland' })
+})
+
+test('a global topic that is missing keeps the instance from starting', async () => {
+  await using cluster = await TestCluster.start()
+  await cluster.createTopic('orders', 1)
+  await cluster.createTopic('joined', 1)
+  const streams = cluster.streams(ordersWithCountries(cluster), 'a')
+  await expect(streams.start()).rejects.toMatchObject({
+    code: 'SOURCE_TOPIC_MISSING',
+    context: { topic: cluster.name('countries'), store: 'countries' },
+  })
+  await expect(streams.closed).rejects.toMatchObject({ code: 'SOURCE_TOPIC_MISSING' })
+  expect(streams.state).toBe('error')
+})
+
+test('a store that is ahead of a topic that was made anew is restored again', async () => {
+  await using cluster = await startedCluster(1)
+  await writeRows(cluster, 'countries', rows)
+  const first = cluster.streams(ordersWithCountries(cluster), 'a')
+  await first.start()
+  await first.close()
+  await new Admin(cluster.client).deleteTopics([cluster.name('countries')])
+  await cluster.createTopic('countries', 1)
+  await writeRows(cluster, 'countries', { fi: 'Finland' })
+
+  const second = cluster.streams(ordersWithCountries(cluster), 'a')
+  await second.start()
+  expect(await globalRows(second)).toEqual({ fi: 'Finland' })
+})
+
+test('a store that has missed records that are gone is restored again', async () => {
+  await using cluster = await TestCluster.start()
+  await cluster.createTopic('countries', 1)
+  await cluster.createTopic('orders', 1)
+  await cluster.createTopic('joined', 1)
+  await writeRows(cluster, 'countries', rows)
+  const first = cluster.streams(ordersWithCountries(cluster), 'a')
+  await first.start()
+  await first.close()
+  await writeRows(cluster, 'countries', { fi: 'Finland', gr: 'Greece' })
+  const topicName = cluster.name('countries')
+  await new Admin(cluster.client).deleteRecords([{ topic: topicName, partition: 0, offset: 6 }])
+
+  const second = cluster.streams(ordersWithCountries(cluster), 'a')
+  await second.start()
+  expect(await globalRows(second)).toEqual({ gr: 'Greece' })
+})
+
+test('records that are gone before they were read end the instance; the next one recovers', async ({
+  signal,
+}) => {
+  await using cluster = await TestCluster.start()
+  await cluster.createTopic('countries', 1)
+  await cluster.createTopic('orders', 1)
+  await cluster.createTopic('joined', 1)
+  await writeRows(cluster, 'countries', rows)
+  const network = new CutTransport()
+  const ports = { ...systemPorts, transport: network }
+  const first = cluster.streams(
+    ordersWithCountries(cluster),
+    'a',
+    { sessionTimeout: 30_000 },
+    ports,
+  )
+  await first.start()
+  network.cut()
+  await writeRows(cluster, 'countries', { fi: 'Finland', gr: 'Greece' })
+  const topicName = cluster.name('countries')
+  await new Admin(cluster.client).deleteRecords([{ topic: topicName, partition: 0, offset: 6 }])
+  network.heal()
+  await expect(first.closed).rejects.toMatchObject({ code: 'OFFSET_OUT_OF_RANGE' })
+
+  const second = cluster.streams(ordersWithCountries(cluster), 'a')
+  await second.start()
+  await until(async () => 'gr' in (await globalRows(second)), signal)
+  expect(await globalRows(second)).toEqual({ gr: 'Greece' })
+}, 20_000)
+
+test(
+  'a topic of which most was compacted away is restored to its end',
+  devBrokerOnly,
+  async ({ signal }) => {
+    await using cluster = await TestCluster.start()
+    const configs = {
+      'cleanup.policy': 'compact',
+      'segment.bytes': '1024',
+      'min.cleanable.dirty.ratio': '0',
+    }
+    await cluster.createTopic('countries', 1, configs)
+    await cluster.createTopic('orders', 1)
+    await cluster.createTopic('joined', 1)
+    for (let round = 0; round < 100; round += 1) {
+      await writeRows(cluster, 'countries', { at: `Austria ${round}`, be: `Belgium ${round}` })
+    }
+    await cluster.cleanLogs()
+    expect((await cluster.read('countries')).length).toBeLessThan(150)
+    const streams = cluster.streams(ordersWithCountries(cluster), 'a')
+    const heard = listen(streams)
+    await streams.start()
+    expect(await globalRows(streams)).toEqual({ at: 'Austria 99', be: 'Belgium 99' })
+    expect(heard.at(-1)).toMatchObject({ phase: 'end', offset: 200, endOffset: 200 })
+    await writeRows(cluster, 'countries', { at: 'Austria' })
+    await until(async () => (await globalRows(streams))['at'] === 'Austria', signal)
+  },
+)
+
+test('a global table is all that a program needs', async ({ signal }) => {
+  await using cluster = await startedCluster()
+  await writeRows(cluster, 'countries', rows)
+  const builder = new StreamsBuilder()
+  const store = keyValueStore('kept', { key: serdes.string, value: serdes.string })
+  const source = topic(cluster.name('countries'), { key: serdes.string, value: serdes.string })
+  builder.globalTable(source, { store })
+  await using streams = cluster.streams(builder.build(), 'a')
+  await streams.start()
+  expect(streams.state).toBe('running')
+  expect(await globalRows(streams, store)).toEqual(rows)
+  await writeRows(cluster, 'countries', { fi: 'Finland' })
+  await until(async () => 'fi' in (await globalRows(streams, store)), signal)
+  await streams.close()
+  expect(streams.state).toBe('not-running')
+})
+
+test('partitions that are added to a global topic are read from their beginning', async ({
+  signal,
+}) => {
+  await using cluster = await startedCluster(1)
+  await writeRows(cluster, 'countries', rows)
+  await using client = cluster.newClient()
+  using engines = new MemoryEngine()
+  const heard: unknown[] = []
+  const worker = new GlobalWorker({
+    globalStores: ordersWithCountries(cluster).globalStores,
+    config: resolveConfig({ applicationId: 'a', brokers: [cluster.address] }),
+    cacheBytesMax: 0,
+    ports: systemPorts,
+    client,
+    metrics: new StreamsMetrics(),
+    state: {
+      engines: () => ({ engine: () => engines, close: () => undefined }),
+      wipe: () => undefined,
+    },
+    listener: {
+      onRestore: () => undefined,
+      onRestored: () => heard.push('restored'),
+      onFailure: async (error) => void heard.push(error),
+    },
+  })
+  worker.start()
+  await until(() => worker.isRestored, signal)
+  const name = cluster.name('countries')
+  await new Admin(cluster.client).createPartitions(name, 3)
+  await cluster.client.topicMetadata([name], { fresh: true })
+  await writeRows(cluster, 'countries', { fi: 'Finland', gr: 'Greece', hr: 'Croatia' })
+  await client.refreshMetadata()
+  await until(() => worker.task?.inputs.length === 3, signal)
+  const positions = (): unknown => worker.task?.inputs.map(({ position }) => position)
+  await until(() => String(positions()) === '6,1,1', signal)
+  await worker.stop()
+  expect(heard).toEqual(['restored'])
+})
+
+/** The bytes of a Java long. */
+const seven = '\u0000\u0000\u0000\u0000\u0000\u0000\u0000\u0007'
+
+test('a row that cannot be read ends the instance, or is passed over', async ({ signal }) => {
+  await using cluster = await startedCluster(1)
+  const builder = new StreamsBuilder()
+  const store = keyValueStore('numbers', { key: serdes.string, value: serdes.long })
+  const source = topic(cluster.name('countries'), { key: serdes.string, value: serdes.long })
+  builder.globalTable(source, { store })
+  const topology = builder.build()
+  const strict = cluster.streams(topology, 'a')
+  await strict.start()
+  await writeRows(cluster, 'countries', { at: seven, be: 'no number' })
+  await expect(strict.closed).rejects.toMatchObject({
+    code: 'RECORD_UNREADABLE',
+    context: { topic: cluster.name('countries'), partition: 0, offset: 1 },
+  })
+
+  await cluster.createTopic('numbers', 1)
+  const lenient = new StreamsBuilder()
+  const numbers = topic(cluster.name('numbers'), { key: serdes.string, value: serdes.long })
+  lenient.globalTable(numbers, { store })
+  const streams = cluster.streams(lenient.build(), 'b', { onDeserializationError: 'continue' })
+  await streams.start()
+  await writeRows(cluster, 'numbers', { be: 'no number', at: seven })
+  await until(async () => (await streams.store(store).get('at')) === 7, signal)
+  expect(await streams.store(store).get('be')).toBeUndefined()
+  expect(streams.metrics.droppedRecords()).toEqual(new Map([['deserialization-error', 1]]))
+})
