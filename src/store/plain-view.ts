@@ -53,7 +53,8 @@ export class PlainView<K, V> implements KeyValueStore<K, V> {
   }
 }
 
-class PlainIterator<K, V> implements StoreIterator<[K, V]> {
+/** Rows without their timestamps. */
+export class PlainIterator<K, V> implements StoreIterator<[K, V]> {
   readonly #rows: StoreIterator<[K, ValueAndTimestamp<V>]>
 
   constructor(rows: StoreIterator<[K, ValueAndTimestamp<V>]>) {

@@ -1,9 +1,10 @@
 /** The outermost layer of versioned stores (org.apache.kafka.streams.state.internals.MeteredVersionedKeyValueStore). */
-import type { ObjectLayer } from './entry-table.ts'
+import type { ObjectLayer, Rows } from './entry-table.ts'
 import { GatheredRows } from './gathered-rows.ts'
 import type { StoreIterator } from './key-value-store.ts'
 import { LayeredStore, type LayeredStoreOptions } from './layered-store.ts'
 import type { ChangelogWriter } from './state-store.ts'
+import type { StoredRow } from './stored-value.ts'
 import type { PutVersion, VersionedRecord, VersionedStore } from './versioned-store.ts'
 import type { StoredVersion, VersionedTable } from './versioned-table.ts'
 
@@ -73,6 +74,11 @@ export class TypedVersionedStore<K, V>
     const found = this.#versions.versions(keyBytes, from, to)
     if (options?.reverse === true) found.reverse()
     return this.iterate(new GatheredRows(found), (version) => this.#record(version))
+  }
+
+  /** All rows as they lie: with the number of the segment in front of the key; for tests. */
+  storedRows(): Rows<StoredRow> {
+    return this.bytes.scan({})
   }
 
   override restore(key: Buffer, value: Buffer | null, timestamp: number): void {

@@ -9,9 +9,8 @@
  * A version that is put is looked for from the newest segment to the older ones, until it is known what
  * comes after it. It may end the version before it, which then moves to an older segment.
  */
-import type { KvRange } from '../kv/kv.ts'
 import { keyText } from '../kv/sorted-rows.ts'
-import type { ByteTable, StoredRows } from './byte-table.ts'
+import type { ByteTable } from './byte-table.ts'
 import { segmentBytes, type SegmentTables } from './segment-tables.ts'
 import { noTimestamp, timestampedFormat } from './stored-value.ts'
 import { writeTime } from './time-bytes.ts'
@@ -272,10 +271,5 @@ export class VersionedTable {
     const full = this.#keyIn(segment, key)
     if (this.#isRestoring) this.#bytes.restore(full, row, noTimestamp)
     else this.#bytes.put(full, keyText(full), row, noTimestamp)
-  }
-
-  /** All rows as they lie, segment by segment, the latest last; for tests. */
-  scan(range: KvRange): StoredRows {
-    return this.#bytes.scan(range)
   }
 }

@@ -13,17 +13,27 @@ import { MemoryEngine } from '../kv/memory-engine.ts'
 import { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import { RecordBatchBuilder } from '../protocol/record-builder.ts'
 import { serdes } from '../serde/serdes.ts'
-import type { KeyValueStoreDescriptor } from '../store/descriptor.ts'
+import type {
+  AnyStore,
+  KeyValueStoreDescriptor,
+  SessionStoreDescriptor,
+  VersionedStoreDescriptor,
+  WindowStoreDescriptor,
+} from '../store/descriptor.ts'
 import type { KeyValueStore, TimestampedKeyValueStore } from '../store/key-value-store.ts'
+import { PlainView } from '../store/plain-view.ts'
+import { PlainWindowView } from '../store/plain-window-view.ts'
+import type { SessionStore } from '../store/session-store.ts'
 import { StateDirectory } from '../store/state-directory.ts'
 import type { RecordHeaders } from '../store/state-store.ts'
+import type { VersionedStore } from '../store/versioned-store.ts'
+import type { TimestampedWindowStore, WindowStore } from '../store/window-store.ts'
 import { GlobalTask } from '../task/global-task.ts'
 import type { DeserializationErrorHandler } from '../task/record-queue.ts'
 import type { TaskEngines } from '../task/state-manager.ts'
 import { StreamTask } from '../task/stream-task.ts'
 import type { StoreNode } from '../topology/node.ts'
 import type { Subtopology, Topology } from '../topology/topology.ts'
-import { PlainView } from '../store/plain-view.ts'
 import { ProducedRecords, type ProducedRecord } from './produced-records.ts'
 import { TestInputTopic, type TestInputOptions } from './test-input-topic.ts'
 import { TestOutputTopic } from './test-output-topic.ts'
@@ -192,7 +202,7 @@ export class TopologyTestDriver implements Disposable {
    * @throws StreamsError `STORE_UNKNOWN`.
    */
   store<K, V>(descriptor: KeyValueStoreDescriptor<K, V>): KeyValueStore<K, V> {
-    const { node, store } = this.#find(descriptor.name)
+    const { node, store } = this.#find(descriptor)
     return node.timestamped
       ? new PlainView(store as TimestampedKeyValueStore<K, V>, { now: () => this.#clock.now() })
       : (store as KeyValueStore<K, V>)
@@ -206,13 +216,61 @@ export class TopologyTestDriver implements Disposable {
   timestampedStore<K, V>(
     descriptor: KeyValueStoreDescriptor<K, V>,
   ): TimestampedKeyValueStore<K, V> {
-    const { node, store } = this.#find(descriptor.name)
+    const { node, store } = this.#find(descriptor)
     if (!node.timestamped) throw new StreamsError('STORE_UNKNOWN', { store: descriptor.name })
     return store as TimestampedKeyValueStore<K, V>
   }
 
-  #find(name: string): { node: StoreNode; store: unknown } {
-    const isAsked = ({ descriptor }: StoreNode): boolean => descriptor.name === name
+  /**
+   * A window store of the program, as plain values. What a test writes into that of an aggregation has
+   * the wall-clock time.
+   *
+   * @throws StreamsError `STORE_UNKNOWN`.
+   */
+  windowStore<K, V>(descriptor: WindowStoreDescriptor<K, V>): WindowStore<K, V> {
+    const { node, store } = this.#find(descriptor)
+    return node.timestamped
+      ? new PlainWindowView(store as TimestampedWindowStore<K, V>, {
+          now: () => this.#clock.now(),
+        })
+      : (store as WindowStore<K, V>)
+  }
+
+  /**
+   * The store of a windowed aggregation, with the timestamps of its values.
+   *
+   * @throws StreamsError `STORE_UNKNOWN` when there is none, or it keeps no timestamps.
+   */
+  timestampedWindowStore<K, V>(
+    descriptor: WindowStoreDescriptor<K, V>,
+  ): TimestampedWindowStore<K, V> {
+    const { node, store } = this.#find(descriptor)
+    if (!node.timestamped) throw new StreamsError('STORE_UNKNOWN', { store: descriptor.name })
+    return store as TimestampedWindowStore<K, V>
+  }
+
+  /**
+   * A session store of the program.
+   *
+   * @throws StreamsError `STORE_UNKNOWN`.
+   */
+  sessionStore<K, V>(descriptor: SessionStoreDescriptor<K, V>): SessionStore<K, V> {
+    return this.#find(descriptor).store as SessionStore<K, V>
+  }
+
+  /**
+   * A versioned store of the program.
+   *
+   * @throws StreamsError `STORE_UNKNOWN`.
+   */
+  versionedStore<K, V>(descriptor: VersionedStoreDescriptor<K, V>): VersionedStore<K, V> {
+    return this.#find(descriptor).store as VersionedStore<K, V>
+  }
+
+  /** The store of that name, if it is of that kind. */
+  #find({ name, kind }: AnyStore): { node: StoreNode; store: unknown } {
+    const isAsked = ({ descriptor }: StoreNode): boolean =>
+      descriptor.name === name && descriptor.kind === kind
     const node = this.#topology.stores.find(isAsked)
     if (node !== undefined) return { node, store: this.#task.connectedStore(name) }
     const global = this.#globalStores.find(isAsked)

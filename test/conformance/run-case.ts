@@ -3,7 +3,6 @@ import type { Optimization, Optimizations } from '../../src/dsl/optimization.ts'
 import { topic } from '../../src/dsl/topic.ts'
 import { nullable } from '../../src/serde/nullable.ts'
 import { serdes } from '../../src/serde/serdes.ts'
-import type { KeyValueStoreDescriptor } from '../../src/store/descriptor.ts'
 import { TopologyTestDriver } from '../../src/testing/topology-test-driver.ts'
 import { internalTopics } from '../../src/topology/internal-topics.ts'
 import type { Topology } from '../../src/topology/topology.ts'
@@ -21,10 +20,9 @@ import {
 import { bytesOf, hex } from './formats.ts'
 import { buildProcessorProgram, isProcessorProgram } from './processor-program.ts'
 import { Program } from './program.ts'
+import { storeRows } from './store-rows.ts'
 
 const applicationId = 'app'
-type AnyKeyValueStore = KeyValueStoreDescriptor<unknown, unknown>
-
 const bytes = { key: nullable(serdes.bytes), value: nullable(serdes.bytes) }
 
 /** Ops that read topics. */
@@ -34,6 +32,7 @@ const sourceOps: ReadonlySet<string> = new Set([
   'source',
   'globalTable',
   'globalStore',
+  'readOnlyStore',
 ])
 
 /** What Millpond makes of a case. */
@@ -55,6 +54,7 @@ export function runCase(given: ConformanceCase): CaseResult {
       cacheBytes: config.cacheBytes,
       wallClock: config.wallClock,
       onDeserializationError: config.onDeserializationError,
+      maxTaskIdle: config.maxTaskIdle,
     })
   } catch (error) {
     return failure('build', error)
@@ -147,32 +147,8 @@ function rowsOfStores(
     ...topology.globalStores.map(({ store }) => store),
   ]
   return Object.fromEntries(
-    stores.map(({ descriptor, timestamped }) => {
-      if (descriptor.kind !== 'key-value') throw new InvalidCase('stores of that kind are not read')
-      const rows = timestamped ? timestampedRows : plainRows
-      return [descriptor.name, rows(driver, descriptor)]
-    }),
+    stores.map((store) => [store.descriptor.name, storeRows(driver, store)]),
   )
-}
-
-function timestampedRows(driver: TopologyTestDriver, descriptor: AnyKeyValueStore): ProducedRow[] {
-  const rows: ProducedRow[] = []
-  for (const [key, { value, timestamp }] of driver.timestampedStore(descriptor).range()) {
-    rows.push([
-      hex(descriptor.key.serialize(key)),
-      hex(descriptor.value.serialize(value)),
-      timestamp,
-    ])
-  }
-  return rows
-}
-
-function plainRows(driver: TopologyTestDriver, descriptor: AnyKeyValueStore): ProducedRow[] {
-  const rows: ProducedRow[] = []
-  for (const [key, value] of driver.store(descriptor).range()) {
-    rows.push([hex(descriptor.key.serialize(key)), hex(descriptor.value.serialize(value))])
-  }
-  return rows
 }
 
 function dropped(driver: TopologyTestDriver): number {

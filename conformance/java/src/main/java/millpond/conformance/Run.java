@@ -4,12 +4,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.lang.reflect.Field;
-import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Properties;
@@ -21,21 +19,12 @@ import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.Headers;
 import org.apache.kafka.common.header.internals.RecordHeaders;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
-import org.apache.kafka.common.utils.Bytes;
-import org.apache.kafka.common.utils.internals.ByteUtils;
-import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.TopologyTestDriver;
 import org.apache.kafka.streams.errors.LogAndContinueExceptionHandler;
-import org.apache.kafka.streams.processor.StateStore;
 import org.apache.kafka.streams.processor.internals.InternalTopicConfig;
 import org.apache.kafka.streams.processor.internals.InternalTopologyBuilder;
-import org.apache.kafka.streams.state.KeyValueIterator;
-import org.apache.kafka.streams.state.KeyValueStore;
-import org.apache.kafka.streams.state.TimestampedKeyValueStore;
-import org.apache.kafka.streams.state.TimestampedKeyValueStoreWithHeaders;
-import org.apache.kafka.streams.state.internals.WrappedStateStore;
 import org.apache.kafka.streams.test.TestRecord;
 
 /** One case through TopologyTestDriver. */
@@ -44,13 +33,15 @@ final class Run {
 
   /** Ops that read topics. */
   private static final Set<String> SOURCE_OPS =
-      Set.of("stream", "table", "source", "globalTable", "globalStore");
+      Set.of("stream", "table", "source", "globalTable", "globalStore", "readOnlyStore");
 
   private final JsonNode topology;
   private final JsonNode script;
   private final JsonNode options;
   private final ObjectNode result;
   private final Path stateDirectory;
+  /** Where the driver's clock stands. */
+  private long wallClock;
   /** What the step that runs has shown to peek and forEach, and what it has produced. */
   private ArrayNode peeked;
   private ArrayNode produced;
@@ -67,7 +58,7 @@ final class Run {
   /** Fills the result. */
   void run() throws Exception {
     Properties config = config();
-    long wallClock = options.path("wallClock").asLong(0);
+    wallClock = options.path("wallClock").asLong(0);
     TopologyTestDriver driver;
     try {
       Topology built = ProcessorProgram.isOne(topology)
@@ -103,6 +94,7 @@ final class Run {
     config.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, "none:1");
     config.put(StreamsConfig.STATE_DIR_CONFIG, stateDirectory.toString());
     config.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, options.path("cacheBytes").asLong(10 << 20));
+    config.put(StreamsConfig.MAX_TASK_IDLE_MS_CONFIG, options.path("maxTaskIdle").asLong(0));
     config.put(StreamsConfig.TOPOLOGY_OPTIMIZATION_CONFIG, options.path("optimization").asText("none"));
     if (options.path("guarantee").asText().equals("exactly-once")) {
       config.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
@@ -129,7 +121,9 @@ final class Run {
       produced = result.arrayNode();
       try {
         if (step.has("advanceWallClock")) {
-          driver.advanceWallClockTime(Duration.ofMillis(step.get("advanceWallClock").asLong()));
+          long advance = step.get("advanceWallClock").asLong();
+          wallClock += advance;
+          driver.advanceWallClockTime(Duration.ofMillis(advance));
         } else {
           pipe(driver, step);
         }
@@ -162,6 +156,7 @@ final class Run {
       String op = step.path("op").asText();
       boolean reads = SOURCE_OPS.contains(op);
       if (reads && Call.topicsOf(step).contains(topic)) return step;
+      if (step.has("pattern") && topic.matches(step.get("pattern").asText())) return step;
     }
     throw new InvalidCase("no step reads the topic " + topic);
   }
@@ -188,7 +183,8 @@ final class Run {
   private void produced(ProducerRecord<byte[], byte[]> record) {
     ArrayNode row = produced.addArray();
     row.add(record.topic()).add(Formats.hex(record.key())).add(Formats.hex(record.value()));
-    row.add(record.timestamp());
+    // Who states no time has that of the producer.
+    row.add(record.timestamp() == null ? wallClock : record.timestamp());
     addHeaders(row, record.headers());
   }
 
@@ -218,47 +214,10 @@ final class Run {
     });
   }
 
-  /** Rows of key, value and timestamp in the order of the store, by the store's name. */
   private void writeStores(TopologyTestDriver driver) {
     ObjectNode stores = result.putObject("stores");
-    new TreeMap<>(driver.getAllStateStores()).forEach((name, store) -> {
-      ArrayNode written = stores.putArray(name);
-      // Of subscriptions of foreign-key joins, whose headers are not compared.
-      boolean hasHeaders = store instanceof TimestampedKeyValueStoreWithHeaders;
-      boolean isTimestamped = store instanceof TimestampedKeyValueStore || hasHeaders;
-      try (KeyValueIterator<Bytes, byte[]> all = bytesOf(store).all()) {
-        while (all.hasNext()) {
-          KeyValue<Bytes, byte[]> entry = all.next();
-          byte[] value = hasHeaders ? withoutHeaders(entry.value) : entry.value;
-          writeRow(written.addArray(), KeyValue.pair(entry.key, value), isTimestamped);
-        }
-      }
-    });
-  }
-
-  /** The store of bytes below the typed one: cache, changelog and engine. */
-  @SuppressWarnings("unchecked")
-  private static KeyValueStore<Bytes, byte[]> bytesOf(StateStore store) {
-    return (KeyValueStore<Bytes, byte[]>) ((WrappedStateStore<?, ?, ?>) store).wrapped();
-  }
-
-  /** Before the timestamp stand the size of the headers, as a varint, and the headers. */
-  private static byte[] withoutHeaders(byte[] value) {
-    ByteBuffer buffer = ByteBuffer.wrap(value);
-    int size = ByteUtils.readVarint(buffer);
-    return Arrays.copyOfRange(value, buffer.position() + size, value.length);
-  }
-
-  private static void writeRow(ArrayNode row, KeyValue<Bytes, byte[]> entry, boolean isTimestamped) {
-    byte[] value = entry.value;
-    row.add(Formats.hex(entry.key.get()));
-    if (!isTimestamped) {
-      row.add(Formats.hex(value));
-      return;
-    }
-    // The timestamp stands before the value.
-    row.add(Formats.hex(Arrays.copyOfRange(value, Long.BYTES, value.length)));
-    row.add(ByteBuffer.wrap(value).getLong());
+    new TreeMap<>(driver.getAllStateStores())
+        .forEach((name, store) -> StoreRows.write(store, stores.putArray(name)));
   }
 
   private static long dropped(TopologyTestDriver driver) {
