@@ -1,7 +1,10 @@
+import type { NoStores, Stores } from '../processor/local-store.ts'
 import type { NodeSupplier } from '../processor/processor.ts'
+import type { ValueTransformerSupplier } from '../processor/value-transformer.ts'
 import type { Windowed } from '../serde/windowed.ts'
 import type { GraphNode } from './graph/graph-node.ts'
 import { ProcessorGraphNode } from './graph/processor-graph-node.ts'
+import type { Emitted } from './kgrouped-stream.ts'
 import type { KGroupedTable } from './kgrouped-table.ts'
 import { groupTable } from './kgrouped-table-impl.ts'
 import type { KStream } from './kstream.ts'
@@ -9,6 +12,7 @@ import { KStreamImpl } from './kstream-impl.ts'
 import { joinForeignKey, type ForeignKeyJoinOptions } from './ktable-foreign-key-join.ts'
 import { joinTables, type TableJoinOptions } from './ktable-ktable-join.ts'
 import { suppressTable } from './ktable-suppress.ts'
+import { transformValuesOfTable, type TransformValuesOptions } from './ktable-transform-values.ts'
 import type { KTable, MappedEmission } from './ktable.ts'
 import { Materialized, type TableStoreRef } from './materialized.ts'
 import { assertFunction, type Named } from './naming.ts'
@@ -84,6 +88,13 @@ export class KTableImpl<K, V, E> implements KTable<K, V, E> {
       mapping: mapped(mapper),
       operator: ktableMapValues,
     })
+  }
+
+  transformValues<V2, S extends Stores = NoStores>(
+    supplier: ValueTransformerSupplier<K, V, V2, S>,
+    options?: TransformValuesOptions<K, V2, S>,
+  ): KTable<K, NonNullable<V2>, Emitted<NonNullable<V2>, V2>> {
+    return new KTableImpl(transformValuesOfTable(this.state, supplier, options))
   }
 
   join<K2, V2, E2, R>(

@@ -1,7 +1,11 @@
+import type { NoStores, Stores } from '../processor/local-store.ts'
+import type { ValueTransformerSupplier } from '../processor/value-transformer.ts'
+import type { Emitted } from './kgrouped-stream.ts'
 import type { KGroupedTable } from './kgrouped-table.ts'
 import type { KStream } from './kstream.ts'
 import type { ForeignKeyJoinOptions } from './ktable-foreign-key-join.ts'
 import type { TableJoinOptions } from './ktable-ktable-join.ts'
+import type { TransformValuesOptions } from './ktable-transform-values.ts'
 import type { TableStoreRef } from './materialized.ts'
 import type { Named } from './naming.ts'
 import type { Windowed } from '../serde/windowed.ts'
@@ -50,6 +54,27 @@ export interface KTable<K, V, E = V | null> {
     mapper: (value: V, key: K) => V2,
     options?: Named & { value?: SerdeOf<V2>; store?: TableStoreRef<K, NonNullable<V2>> },
   ): KTable<K, NonNullable<V2>, MappedEmission<V2, E>>
+
+  /**
+   * As {@link KTable.mapValues}, by code that sees its task and may have stores and timers. It is
+   * also called for rows that go away, with undefined. Without a `store`, it is called again
+   * whenever a step below looks a row up.
+   *
+   * @example
+   * const seen = keyValueStore('seen', { key: serdes.string, value: serdes.long })
+   * orders.transformValues(
+   *   ({ stores }) => (order, id) => {
+   *     const times = (stores.seen.get(id) ?? 0) + 1
+   *     stores.seen.put(id, times)
+   *     return order && { ...order, times }
+   *   },
+   *   { stores: { seen } },
+   * )
+   */
+  transformValues<V2, S extends Stores = NoStores>(
+    supplier: ValueTransformerSupplier<K, V, V2, S>,
+    options?: TransformValuesOptions<K, V2, S>,
+  ): KTable<K, NonNullable<V2>, Emitted<NonNullable<V2>, V2>>
 
   /**
    * Joins the rows of two tables by their keys: the result has a row wherever both have one. It

@@ -63,8 +63,8 @@ export function userFixedKeyProcessor(
   }
 }
 
-/** Functions, not methods, so that a processor can take the context apart. */
-function withContext<Forward extends object>(
+/** What every processor sees. Functions, not methods, so that it can take the context apart. */
+export function withContext<Forward extends object>(
   node: NodeContext,
   stores: Stores,
   forward: Forward,
