@@ -305,6 +305,16 @@ test('a request that does not come to its end is told so', async () => {
   expect(client.heard).toContain('it did not arrive in time')
 })
 
+test('the answers to HEAD have no bodies', async () => {
+  const { instance } = await withSlowPeers()
+  const client = new Client(instance)
+  const paths = [`/v1/stores/counts/keys/${here}`, '/nowhere', '/livez', '/v1/stores?x=1']
+  client.socket.write(paths.map((path) => `HEAD ${path} HTTP/1.1\r\nHost: a\r\n\r\n`).join(''))
+  await until(() => client.statuses.length === paths.length)
+  expect(client.statuses).toEqual([200, 404, 200, 400])
+  expect(client.heard).not.toContain('{')
+})
+
 test('what stands behind its question counts for each connection alone', async () => {
   const { instance, peers } = await withSlowPeers()
   const full = new Client(instance)
