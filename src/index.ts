@@ -8,10 +8,27 @@ export type {
 } from './dsl/cogrouped-kstream.ts'
 export type { EmitStrategy } from './dsl/emit-strategy.ts'
 export type { Emitted, KGroupedStream } from './dsl/kgrouped-stream.ts'
+export { joinWindows } from './dsl/join-windows.ts'
+export type { JoinWindows } from './dsl/join-windows.ts'
+export type { StreamJoinOptions } from './dsl/kstream-kstream-join.ts'
+export type { TableJoinOptions } from './dsl/kstream-ktable-join.ts'
+export type { RepartitionOptions } from './dsl/kstream-repartition.ts'
+export type {
+  Branches,
+  BranchPredicate,
+  BranchPredicates,
+  SplitOptions,
+} from './dsl/kstream-split.ts'
+export type { ToNamedTopicOptions, ToOptions } from './dsl/kstream-to.ts'
 export type { KStream } from './dsl/kstream.ts'
 export type { KTable, MappedEmission } from './dsl/ktable.ts'
 export type { TableStore, TableStoreRef } from './dsl/materialized.ts'
 export type { Named } from './dsl/naming.ts'
+export type { PrintOptions } from './dsl/operators/kstream-print.ts'
+export type { Optimization, Optimizations } from './dsl/optimization.ts'
+export type { Partitioner } from './dsl/partitioner.ts'
+export type { JoinStoreOptions } from './dsl/stream-join-stores.ts'
+export type { StreamJoins } from './dsl/stream-joins.ts'
 export { StreamsBuilder } from './dsl/streams-builder.ts'
 export { TopologyBuilder } from './dsl/topology-builder.ts'
 export type {

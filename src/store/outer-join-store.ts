@@ -68,7 +68,7 @@ function joinSideKeySerde(inner: Serde<unknown>): Serde<JoinSideKey> {
 
 function sideValueSerde(inner: Readonly<Record<JoinSide, Serde<unknown>>>): Serde<SideValue> {
   return {
-    name: `${inner.left.name} or ${inner.right.name}`,
+    name: `held back ${inner.left.name} or ${inner.right.name}`,
     serialize({ side, value }) {
       const valueBytes = inner[side].serialize(value)
       const bytes = Buffer.allocUnsafe(sideBytes + valueBytes.length)
