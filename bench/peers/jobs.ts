@@ -225,8 +225,9 @@ const join: Job = {
         key: name('customer', index, 5),
         value: `name of customer ${index}`,
       })
+      const random = seededRandom(2)
       const order = (index: number) => ({
-        key: name('customer', (index * 7919) % customers, 5),
+        key: name('customer', Math.floor(random.next() * customers), 5),
         value: orderValue(index, customers),
       })
       // The customers are all older than the first order, so each order finds its own.
