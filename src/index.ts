@@ -7,6 +7,9 @@ export type {
   TimeWindowedCogroupedKStream,
 } from './dsl/cogrouped-kstream.ts'
 export type { EmitStrategy } from './dsl/emit-strategy.ts'
+export type { GlobalKTable } from './dsl/global-ktable.ts'
+export type { GlobalTableStoreRef } from './dsl/global-ktable-impl.ts'
+export type { GlobalJoinOptions } from './dsl/kstream-global-ktable-join.ts'
 export type { Emitted, KGroupedStream } from './dsl/kgrouped-stream.ts'
 export { joinWindows } from './dsl/join-windows.ts'
 export type { JoinWindows } from './dsl/join-windows.ts'

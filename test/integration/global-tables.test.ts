@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Admin } from '../../src/client/admin.ts'
 import { resolveConfig, systemPorts } from '../../src/config.ts'
@@ -12,8 +13,9 @@ import {
 import { MemoryEngine } from '../../src/kv/memory-engine.ts'
 import { StreamsMetrics } from '../../src/metrics/streams-metrics.ts'
 import { GlobalWorker } from '../../src/runtime/global-worker.ts'
+import { serve, type Service } from '../../src/server/index.ts'
 import { CutTransport } from './cut-transport.ts'
-import { globalRows, joined, ordersWithCountries, writeRows } from './global-tables.ts'
+import { countries, globalRows, joined, ordersWithCountries, writeRows } from './global-tables.ts'
 import { TestCluster, devBrokerOnly } from './test-cluster.ts'
 import { until } from './until.ts'
 
@@ -324,4 +326,64 @@ test('a row that cannot be read ends the instance, or is passed over', async ({ 
   await until(async () => (await streams.store(store).get('at')) === 7, signal)
   expect(await streams.store(store).get('be')).toBeUndefined()
   expect(streams.metrics.droppedRecords()).toEqual(new Map([['deserialization-error', 1]]))
+})
+
+test('every service answers for a global store itself', async () => {
+  await using cluster = await startedCluster()
+  await writeRows(cluster, 'countries', rows)
+  const start = (name: string): Promise<Service> =>
+    serve(ordersWithCountries(cluster), {
+      applicationId: cluster.name('global'),
+      brokers: [cluster.address],
+      stateDir: join(cluster.directory, name),
+      http: { port: 0 },
+      expose: { countries: { operations: ['get', 'range'] } },
+      logger: 'silent',
+    })
+  await using a = await start('a')
+  await using b = await start('b')
+  for (const service of [a, b]) {
+    const get = async (path: string): Promise<{ status: number; body: unknown }> => {
+      const response = await fetch(service.url + path)
+      return { status: response.status, body: await response.json() }
+    }
+    const servedBy = new URL(service.url).host
+    const meta = { store: 'countries', servedBy, role: 'global', lag: 0, partial: false }
+    const { body } = await get('/v1/stores/countries/keys/at')
+    expect(body).toMatchObject({ key: 'at', value: 'Austria', meta })
+    expect(body).not.toHaveProperty('meta.partition')
+    const page = await get('/v1/stores/countries/keys?limit=2')
+    expect(page.body).toMatchObject({
+      rows: [
+        { key: 'at', value: 'Austria' },
+        { key: 'be', value: 'Belgium' },
+      ],
+      meta: { role: 'global', servedBy: [servedBy] },
+    })
+    expect(page.body).not.toHaveProperty('meta.partitions')
+    expect(await get('/v1/stores/countries/keys/xx')).toMatchObject({
+      status: 404,
+      body: { code: 'KEY_NOT_FOUND', meta: { role: 'global' } },
+    })
+    expect((await get('/v1/stores/countries/count')).body).toMatchObject({ approximate: 5 })
+    expect((await get('/v1/stores/countries/count?partitions=0')).status).toBe(400)
+    expect((await get('/v1/stores')).body).toMatchObject({
+      stores: [{ name: 'countries', type: 'key-value', global: true }],
+    })
+    const holders = await get('/v1/metadata/stores/countries')
+    expect(holders.body).toMatchObject({ store: 'countries', global: true })
+    const ofKey = await get('/v1/metadata/stores/countries/keys/at')
+    expect(ofKey.body).toMatchObject({ key: 'at', global: true })
+    expect((await get('/readyz')).status).toBe(200)
+    expect(await service.store(countries).get('ch')).toBe('Switzerland')
+  }
+  const key = b.streams.queryMetadataForKey(countries, 'at')
+  const { port, hostname: host } = new URL(b.url)
+  expect(key).toEqual({
+    store: 'countries',
+    partition: -1,
+    active: { host, port: Number(port) },
+    standby: [],
+  })
+  expect(b.streams.streamsMetadataForStore('countries')).toHaveLength(2)
 })

@@ -57,7 +57,10 @@ function stateOf({ instance }: HttpSubject): string {
   return instance?.streams.state ?? 'created'
 }
 
-/** Started: in the group, with tasks assigned, whether or not they are restored. */
+/**
+ * Started: in the group, with tasks assigned, whether or not they are restored; or on the way there,
+ * with global stores that are restored first.
+ */
 function notStarted(subject: HttpSubject): StreamsError | undefined {
   const state = stateOf(subject)
   switch (state) {
@@ -66,12 +69,16 @@ function notStarted(subject: HttpSubject): StreamsError | undefined {
     case 'running':
       return undefined
     case 'rebalancing':
-      return subject.instance?.target.hostsKnown === true
+      return subject.instance?.target.hostsKnown === true || keepsGlobalStores(subject)
         ? undefined
         : new StreamsError('STREAMS_REBALANCING')
     default:
       return new StreamsError('STREAMS_STOPPED', { state })
   }
+}
+
+function keepsGlobalStores({ instance }: HttpSubject): boolean {
+  return instance?.streams.localTasks().some(({ role }) => role === 'global') === true
 }
 
 function notReady(
