@@ -21,6 +21,7 @@ const topology: Topology = {
   ],
   globalStores: [],
   copartitionGroups: [],
+  copartitionedSources: [],
   describe: () => '',
 }
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import { RecordBatchBuilder } from '../protocol/record-builder.ts'
 import { serdes } from '../serde/serdes.ts'
@@ -177,4 +177,35 @@ test('after clear there is nothing', () => {
   expect(drain(group)).toEqual([])
   group.add(left, batch(40), 0)
   expect(drain(group)).toEqual(['left@40'])
+})
+
+describe('the partitions of a group', () => {
+  test('grow: nothing goes on before the lag of a new one is known', () => {
+    const { group, left, right, lags } = setup()
+    const later = queueOf('later')
+    group.add(left, batch(10), 0)
+    group.add(right, batch(20), 0)
+    group.addQueue(later)
+
+    expect(drain(group)).toEqual([])
+    lags.set('later', 1)
+    expect(drain(group)).toEqual([])
+    group.add(later, batch(5), 0)
+    lags.set('later', 0)
+    expect(drain(group)).toEqual(['later@5', 'left@10', 'right@20'])
+  })
+
+  test('shrink: what waits of one that is gone is forgotten, and nothing waits for it', () => {
+    const { group, left, right, lags } = setup()
+    group.add(left, batch(10, 11), 0)
+    group.add(right, batch(5, 20), 0)
+    group.beginTurn()
+    expect(group.next()).toBe(right)
+    right.take()
+    lags.set('right', 7)
+    group.removeQueue(right)
+
+    expect(drain(group)).toEqual(['left@10', 'left@11'])
+    expect(group.queues).toEqual([left])
+  })
 })

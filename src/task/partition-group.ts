@@ -24,7 +24,7 @@ export interface PartitionGroupOptions {
 
 /** Merges the queues of a task by time. */
 export class PartitionGroup {
-  readonly queues: readonly RecordQueue[]
+  readonly #queues: RecordQueue[]
   /** The largest timestamp that was handed out, -1 before the first. */
   streamTime = -1
 
@@ -42,15 +42,37 @@ export class PartitionGroup {
   readonly #idleDeadlines = new Map<RecordQueue, number>()
 
   constructor(options: PartitionGroupOptions) {
-    this.queues = options.queues
+    this.#queues = [...options.queues]
     this.#maxTaskIdleMs = options.maxTaskIdleMs
     this.#lag = options.lag
     this.#monotonic = options.monotonic
   }
 
+  get queues(): readonly RecordQueue[] {
+    return this.#queues
+  }
+
+  /** One more partition is read. */
+  addQueue(queue: RecordQueue): void {
+    this.#queues.push(queue)
+    this.#isReady = false
+  }
+
+  /** A partition is read no more: what waits of it is forgotten. */
+  removeQueue(queue: RecordQueue): void {
+    this.#queues.splice(this.#queues.indexOf(queue), 1)
+    this.#heads.remove(queue)
+    const filled = this.#filled.indexOf(queue)
+    if (filled >= 0) this.#filled.splice(filled, 1)
+    if (this.#current === queue) this.#current = undefined
+    this.#idleDeadlines.delete(queue)
+    queue.clear()
+    this.#isReady = false
+  }
+
   /** Continues from the partition times that an earlier owner committed. */
   restoreTimes(): void {
-    for (const { partitionTime } of this.queues) {
+    for (const { partitionTime } of this.#queues) {
       if (partitionTime > this.streamTime) this.streamTime = partitionTime
     }
   }
@@ -105,8 +127,8 @@ export class PartitionGroup {
   }
 
   #checkReady(): boolean {
-    if (this.#maxTaskIdleMs < 0 || this.#heads.size === this.queues.length) return true
-    for (const queue of this.queues) {
+    if (this.#maxTaskIdleMs < 0 || this.#heads.size === this.#queues.length) return true
+    for (const queue of this.#queues) {
       if (queue.hasHead) {
         this.#idleDeadlines.delete(queue)
         continue
@@ -131,7 +153,7 @@ export class PartitionGroup {
 
   /** Forgets all records that wait. */
   clear(): void {
-    for (const queue of this.queues) queue.clear()
+    for (const queue of this.#queues) queue.clear()
     this.#heads.clear()
     this.#filled.length = 0
     this.#current = undefined

@@ -474,8 +474,10 @@ describe('what a node sees', () => {
     )
   })
 
-  test('are its stores: another one is a broken invariant', () => {
-    expect(() => seen((context) => context.store('other'))).toThrow(AssertionError)
+  test('are its stores: another one is refused', () => {
+    expect(failureOf(() => seen((context) => context.store('other'))).code).toBe(
+      'STORE_NOT_CONNECTED',
+    )
   })
 
   test('is a request to commit, which the worker is told', () => {

@@ -17,20 +17,19 @@ import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import type { PunctuationType } from '../processor/processor.ts'
 import { parseTaskId, type TaskId } from '../processor/record-metadata.ts'
 import { noHeaders, type RecordContext } from '../store/state-store.ts'
-import { changelogTopic, topicsOfSource, type Subtopology } from '../topology/topology.ts'
-import { PartitionGroup } from './partition-group.ts'
+import { changelogTopic, type Subtopology } from '../topology/topology.ts'
 import type { ContextTask } from './processor-context.ts'
 import { processorFailure } from './processor-failure.ts'
 import { ProcessorMetadata } from './processor-metadata.ts'
 import { ProcessorTopology } from './processor-topology.ts'
 import { PunctuationQueue, type Punctuation } from './punctuation.ts'
 import { RecordCollector } from './record-collector.ts'
-import { RecordQueue, type DeserializationErrorHandler } from './record-queue.ts'
+import type { DeserializationErrorHandler } from './record-queue.ts'
 import type { RecordSink } from './record-sink.ts'
 import { StateManager, type TaskEngines, type TaskStore } from './state-manager.ts'
+import { TaskInputs } from './task-inputs.ts'
 import type { TaskNode } from './task-node.ts'
 import type { CommittedOffset, Task, TaskChangelog, TaskInput, TaskState } from './task.ts'
-import { decodeMetadata, encodeMetadata } from './topic-partition-metadata.ts'
 
 type TaskEvent = 'initialize' | 'restored' | 'suspend' | 'close'
 
@@ -79,8 +78,6 @@ export class StreamTask implements Task, ContextTask {
   readonly id: TaskId
   readonly role = 'active'
   readonly partition: number
-  /** The partitions that it reads. */
-  readonly inputs: readonly TaskInput[]
   readonly record: RecordContext = {
     timestamp: -1,
     offset: -1,
@@ -101,8 +98,7 @@ export class StreamTask implements Task, ContextTask {
   readonly #collector: RecordCollector
   readonly #stateManager: StateManager
   readonly #topology: ProcessorTopology
-  readonly #group: PartitionGroup
-  readonly #queues = new Map<string, RecordQueue>()
+  readonly #inputs: TaskInputs
   readonly #streamTimePunctuations = new PunctuationQueue()
   readonly #wallClockPunctuations = new PunctuationQueue()
 
@@ -134,40 +130,37 @@ export class StreamTask implements Task, ContextTask {
       engines: options.engines,
       cacheBytesMax: options.cacheBytesMax,
       nextOffset: (topic, partition) => sink.nextOffset(topic, partition),
-      committedOffset: (topic) => this.#queues.get(topic)?.committedPosition,
+      committedOffset: (topic) => this.#inputs.queue(topic, this.partition)?.committedPosition,
     })
     this.#topology = new ProcessorTopology(subtopology, { task: id, record: this.record })
-    this.inputs = this.#buildQueues()
-    this.#group = new PartitionGroup({
-      queues: [...this.#queues.values()],
+    this.#inputs = new TaskInputs({
+      task: id,
+      applicationId,
+      subtopology,
+      partition: this.partition,
+      topology: this.#topology,
+      partitionCount: options.partitionCount,
+      metrics,
+      onDeserializationError: options.onDeserializationError ?? 'fail',
+      wallClockTime: () => this.wallClockTime(),
+      log: options.log,
       maxTaskIdleMs: options.maxTaskIdleMs ?? 0,
       lag: options.lag ?? (() => 0),
       monotonic: () => options.clock.monotonic(),
     })
   }
 
-  #buildQueues(): TaskInput[] {
-    const { applicationId, subtopology, partitionCount, metrics } = this.#options
-    const inputs: TaskInput[] = []
-    for (const source of subtopology.sources) {
-      for (const topic of topicsOfSource(applicationId, source)) {
-        if (partitionCount(topic) <= this.partition) continue
-        const queue = new RecordQueue({
-          task: this.id,
-          topic,
-          partition: this.partition,
-          source,
-          node: this.#topology.node(source.name),
-          metrics,
-          onDeserializationError: this.#options.onDeserializationError ?? 'fail',
-          wallClockTime: () => this.wallClockTime(),
-          log: this.#options.log,
-        })
-        this.#queues.set(topic, queue)
-        inputs.push({ topic, partition: this.partition, offsetReset: source.offsetReset })
-      }
-    }
-    return inputs
+  /** The partitions that it reads. */
+  get inputs(): readonly TaskInput[] {
+    return this.#inputs.inputs
+  }
+
+  /**
+   * Reads what the sources of its sub-topology read by now: topics begin to match a pattern, and are
+   * deleted. Returns what was added; tell their offsets with {@link takeCommitted} before records come.
+   */
+  updateInputs(subtopology: Subtopology): readonly TaskInput[] {
+    return this.#inputs.update(subtopology)
   }
 
   get state(): TaskState {
@@ -186,16 +179,13 @@ export class StreamTask implements Task, ContextTask {
    */
   initialize(committed: readonly CommittedOffset[]): void {
     this.#transition('initialize')
-    for (const { topic, partition, offset, metadata } of committed) {
-      const queue = this.#queue(topic, partition)
-      if (queue === undefined) continue
-      queue.committedPosition = offset
-      const { partitionTime, processors } = decodeMetadata(metadata)
-      queue.partitionTime = partitionTime
-      this.metadata.merge(processors)
-    }
-    this.#group.restoreTimes()
+    this.takeCommitted(committed)
     this.#stateManager.open()
+  }
+
+  /** Takes up inputs where the group left them off. */
+  takeCommitted(committed: readonly CommittedOffset[]): void {
+    this.#inputs.takeCommitted(committed, this.metadata)
   }
 
   get changelogs(): readonly TaskChangelog[] {
@@ -214,32 +204,24 @@ export class StreamTask implements Task, ContextTask {
     this.#topology.initialize(this, { collector: this.#collector, applicationId })
   }
 
-  #queue(topic: string, partition: number): RecordQueue | undefined {
-    return partition === this.partition ? this.#queues.get(topic) : undefined
-  }
-
   /** Takes fetched batches of an input; the first may begin before `startOffset`, its position. */
   addRecords(topic: string, partition: number, records: Buffer, startOffset: number): void {
-    const queue = this.#queue(topic, partition)
-    assert(queue !== undefined, `task ${this.id} reads ${topic}-${partition}`)
-    this.#group.add(queue, records, startOffset)
+    this.#inputs.add(topic, partition, records, startOffset)
   }
 
   /** Records of an input that wait: what a worker pauses and resumes fetching by. */
   bufferedRecords(topic: string, partition: number): number {
-    return this.#queue(topic, partition)?.bufferedRecords ?? 0
+    return this.#inputs.queue(topic, partition)?.bufferedRecords ?? 0
   }
 
   /** Bytes of fetched batches that wait, over all inputs. */
   bufferedBytes(): number {
-    let bytes = 0
-    for (const queue of this.#group.queues) bytes += queue.bufferedBytes
-    return bytes
+    return this.#inputs.bufferedBytes()
   }
 
   /** The next offset to process of an input; undefined before anything was read. */
   position(topic: string, partition: number): number | undefined {
-    return this.#queue(topic, partition)?.position
+    return this.#inputs.queue(topic, partition)?.position
   }
 
   /**
@@ -253,7 +235,7 @@ export class StreamTask implements Task, ContextTask {
     assert(this.#state === 'running', `task ${this.id} runs`)
     assert(this.#prepared === undefined, `task ${this.id} waits for its commit`)
     const { clock, metrics } = this.#options
-    const group = this.#group
+    const { group } = this.#inputs
     const record = this.record
     const punctuations = this.#streamTimePunctuations
     group.beginTurn()
@@ -314,7 +296,7 @@ export class StreamTask implements Task, ContextTask {
 
   /** True: a commit would make something durable. */
   get commitNeeded(): boolean {
-    return this.#hasWork || this.#group.queues.some(hasMoved)
+    return this.#hasWork || this.#inputs.hasMoved
   }
 
   /** True: the user's code asked for a commit since the last one. */
@@ -333,18 +315,7 @@ export class StreamTask implements Task, ContextTask {
     this.#stateManager.flush()
     // Not at `committed`: the task may be suspended while this commit waits, and its closing code write.
     this.#hasWork = false
-    const offsets: CommittedOffset[] = []
-    for (const queue of this.#group.queues) {
-      const { topic, partition, position, partitionTime } = queue
-      // What processors keep goes with every partition: whichever is read back later has it.
-      if (position === undefined || !(hasMoved(queue) || this.metadata.needsCommit)) continue
-      offsets.push({
-        topic,
-        partition,
-        offset: position,
-        metadata: encodeMetadata(partitionTime, this.metadata),
-      })
-    }
+    const offsets = this.#inputs.offsets(this.metadata)
     this.metadata.needsCommit = false
     this.#prepared = offsets
     return offsets
@@ -353,10 +324,7 @@ export class StreamTask implements Task, ContextTask {
   /** The offsets of {@link prepareCommit} are committed: the stores may go to their engines. */
   committed(): void {
     if (this.#prepared === undefined) return
-    for (const { topic, offset } of this.#prepared) {
-      const queue = this.#queues.get(topic)
-      if (queue !== undefined) queue.committedPosition = offset
-    }
+    this.#inputs.committed(this.#prepared)
     this.#prepared = undefined
     this.#stateManager.committed()
   }
@@ -385,7 +353,7 @@ export class StreamTask implements Task, ContextTask {
   suspend(): void {
     const before = this.#state
     this.#transition('suspend')
-    this.#group.clear()
+    this.#inputs.group.clear()
     this.#streamTimePunctuations.clear()
     this.#wallClockPunctuations.clear()
     if (before !== 'running') return
@@ -428,7 +396,7 @@ export class StreamTask implements Task, ContextTask {
   // What a processor context asks for.
 
   get streamTime(): number {
-    return this.#group.streamTime
+    return this.#inputs.group.streamTime
   }
 
   wallClockTime(): number {
@@ -468,8 +436,4 @@ export class StreamTask implements Task, ContextTask {
   dropped(reason: string): void {
     this.#options.metrics.dropped(reason)
   }
-}
-
-function hasMoved({ position, committedPosition }: RecordQueue): boolean {
-  return position !== undefined && position !== committedPosition
 }

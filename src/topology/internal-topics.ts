@@ -1,4 +1,3 @@
-import { assert } from '../base/assert.ts'
 import { StreamsError } from '../errors.ts'
 import { alignCounts } from './copartition.ts'
 import { additionalRetentionDefault, changelogConfigs } from './changelog-configs.ts'
@@ -58,12 +57,14 @@ export function internalTopics(
     for (const { name: shortName } of subtopology.repartitionSources) {
       const name = internalTopicName(applicationId, shortName)
       const partitionCount = counts.get(name)
-      assert(partitionCount !== undefined, 'every repartition topic has a partition count')
+      // Who writes it has a pattern that nothing matches yet: nobody writes or reads it.
+      if (partitionCount === undefined) continue
       const configs = { ...createTime, ...repartitionConfigs, ...topicConfigs }
       const topic = { name, subtopology: subtopology.id, partitionCount, configs }
       topics.set(name, { kind: 'repartition', ...topic })
     }
     const partitionCount = taskCount(applicationId, subtopology, counts)
+    if (partitionCount === 0) continue
     for (const store of subtopology.stores) {
       const name = changelogTopic(applicationId, store)
       if (name === undefined || store.sourceTopic !== undefined) continue
@@ -136,9 +137,10 @@ function settle(
     for (const [topic, writers] of open) {
       const upstream = writers.flatMap((writer) => sourceTopics(applicationId, writer))
       const known = upstream.flatMap((name) => counts.get(name) ?? [])
-      if (known.length === 0) continue
-      counts.set(topic, Math.max(...known))
-      open.delete(topic)
+      if (known.length > 0) counts.set(topic, Math.max(...known))
+      // Nothing matches the patterns of who writes it: it is left without a count.
+      const isIdle = upstream.every((name) => !counts.has(name) && !open.has(name))
+      if (known.length > 0 || isIdle) open.delete(topic)
     }
     if (open.size === before) {
       const detail = `the partition counts of ${[...open.keys()].join(', ')} depend on each other`

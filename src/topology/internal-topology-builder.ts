@@ -245,6 +245,7 @@ export class InternalTopologyBuilder {
       subtopologies,
       globalStores,
       copartitionGroups,
+      copartitionedSources: Object.freeze([...this.#copartitionGroups]),
       describe: (options?: DescribeOptions) =>
         describeTopology({ subtopologies, globalStores }, options),
     })

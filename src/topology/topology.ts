@@ -54,6 +54,8 @@ export interface Topology {
    * without prefix. Steps that read one topic alone are not listed.
    */
   readonly copartitionGroups: readonly (readonly string[])[]
+  /** The same as names of source nodes: topics of a pattern are not known when it is built. */
+  readonly copartitionedSources: readonly (readonly string[])[]
   /**
    * The topology for people and tools: by default the text that Java's `Topology#describe()` prints,
    * as JSON, or as a Mermaid flowchart.
