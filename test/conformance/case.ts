@@ -15,6 +15,10 @@ export type ScriptValue =
 /** How a store of a step is kept, when that is more than a name. */
 export interface StoreSpec {
   readonly name: string
+  /** Default: a key-value store. */
+  readonly kind?: 'versioned'
+  /** Of a versioned store: milliseconds. */
+  readonly historyRetention?: number
   /** Names of serdes; default `string`. */
   readonly key?: string
   readonly value?: string

@@ -4,7 +4,7 @@ import type { TableStoreRef } from '../../../src/dsl/materialized.ts'
 import type { StreamsBuilder } from '../../../src/dsl/streams-builder.ts'
 import { topic, type Topic } from '../../../src/dsl/topic.ts'
 import type { Serde } from '../../../src/serde/serde.ts'
-import { keyValueStore } from '../../../src/store/descriptor.ts'
+import { keyValueStore, versionedStore } from '../../../src/store/descriptor.ts'
 import { InvalidCase, listOf, type Step } from '../case.ts'
 import { serdeOf } from '../formats.ts'
 import {
@@ -83,15 +83,15 @@ export class OpCall {
     }
   }
 
-  /** The key-value store of a table: `{ store }`, or nothing. */
+  /** The store of a table: `{ store }`, or nothing. */
   stored<V = object>(): { store?: TableStoreRef<unknown, V> } {
     const { store } = this.step
     if (store === undefined) return {}
     if (typeof store === 'string') return { store }
-    const { name, key, value, ...options } = store
-    return {
-      store: keyValueStore(name, { ...options, key: serdeOf(key), value: serdeOf(value) }),
-    }
+    const { name, kind, historyRetention = 0, ...rest } = store
+    const options = { ...rest, key: serdeOf(rest.key), value: serdeOf(rest.value) }
+    if (kind === undefined) return { store: keyValueStore(name, options) }
+    return { store: versionedStore(name, { ...options, historyRetention }) }
   }
 
   /** The n-th function in `with`. */

@@ -1,6 +1,7 @@
 package millpond.conformance;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -19,6 +20,7 @@ import org.apache.kafka.streams.processor.StateStore;
 import org.apache.kafka.streams.processor.TimestampExtractor;
 import org.apache.kafka.streams.state.BuiltInDslStoreSuppliers;
 import org.apache.kafka.streams.state.KeyValueStore;
+import org.apache.kafka.streams.state.Stores;
 
 /** One step of a case, with what an op asks of it. */
 record Call(JsonNode step, StreamsBuilder builder, IntFunction<Object> inputs, PeekListener peeked) {
@@ -134,9 +136,16 @@ record Call(JsonNode step, StreamsBuilder builder, IntFunction<Object> inputs, P
     };
   }
 
-  /** `store`: a name, or an object with name, key, value, caching, changelog, persistent. */
+  /**
+   * `store`: a name, or an object with name, key, value, caching, changelog, persistent; of the kind
+   * `versioned` with historyRetention.
+   */
   <V> Materialized<Object, V, KeyValueStore<Bytes, byte[]>> store() {
-    return storeAs();
+    JsonNode store = step.get("store");
+    if (!store.path("kind").asText().equals("versioned")) return storeAs();
+    Duration history = Duration.ofMillis(store.path("historyRetention").asLong());
+    String name = store.path("name").asText();
+    return configured(store, Materialized.as(Stores.persistentVersionedKeyValueStore(name, history)));
   }
 
   /** As `store`, for a store of any kind. */

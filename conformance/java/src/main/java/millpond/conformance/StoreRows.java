@@ -2,8 +2,11 @@ package millpond.conformance;
 
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
 import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.kstream.Windowed;
@@ -12,9 +15,11 @@ import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.SessionStore;
 import org.apache.kafka.streams.state.TimestampedKeyValueStore;
+import org.apache.kafka.streams.state.TimestampedKeyValueStoreWithHeaders;
 import org.apache.kafka.streams.state.TimestampedWindowStore;
 import org.apache.kafka.streams.state.VersionedKeyValueStore;
 import org.apache.kafka.streams.state.WindowStore;
+import org.apache.kafka.streams.state.internals.RocksDBStore;
 import org.apache.kafka.streams.state.internals.WrappedStateStore;
 
 /**
@@ -43,7 +48,9 @@ final class StoreRows {
 
   @SuppressWarnings("unchecked")
   private static void writeKeyValues(StateStore store, ArrayNode rows) {
-    Format format = Format.of(store, store instanceof TimestampedKeyValueStore);
+    boolean isTimestamped = store instanceof TimestampedKeyValueStore
+        || store instanceof TimestampedKeyValueStoreWithHeaders;
+    Format format = Format.of(store, isTimestamped);
     var bytes = (KeyValueStore<Bytes, byte[]>) below(store);
     try (KeyValueIterator<Bytes, byte[]> all = bytes.all()) {
       while (all.hasNext()) {
@@ -93,10 +100,13 @@ final class StoreRows {
             : field(inner.getClass(), "inner").get(inner);
       }
       Object segments = field(inner.getClass(), "segmentStores").get(inner);
-      var physical = (KeyValueStore<Bytes, byte[]>) field(segments.getClass(), "physicalStore").get(segments);
-      try (KeyValueIterator<Bytes, byte[]> all = physical.all()) {
-        while (all.hasNext()) {
-          KeyValue<Bytes, byte[]> entry = all.next();
+      Object physical = field(segments.getClass(), "physicalStore").get(segments);
+      // Iterators of a store below segments belong to who asks for them.
+      Method all = RocksDBStore.class.getDeclaredMethod("all", Set.class);
+      all.setAccessible(true);
+      try (var entries = (KeyValueIterator<Bytes, byte[]>) all.invoke(physical, new HashSet<>())) {
+        while (entries.hasNext()) {
+          KeyValue<Bytes, byte[]> entry = entries.next();
           rows.addArray().add(Formats.hex(entry.key.get())).add(Formats.hex(entry.value));
         }
       }
