@@ -18,6 +18,8 @@ export interface RetentionTableOptions {
   readonly keys: WindowedKeys
   readonly retention: number
   readonly persistent: boolean
+  /** Rows are seen one moment longer: windows that emit on close are read when they are as old as that. */
+  readonly emitsOnClose?: boolean
   /** Counts a row that came too late. */
   readonly expired: () => void
 }
@@ -28,6 +30,8 @@ export class RetentionTable implements ByteTable {
   readonly #segments: SegmentTables
   readonly #keys: WindowedKeys
   readonly #retention: number
+  /** The age from which on a row is not seen. */
+  readonly #visibleFor: number
   readonly #persistent: boolean
   readonly #expired: () => void
   #observedTime = -1
@@ -38,12 +42,13 @@ export class RetentionTable implements ByteTable {
     this.#keys = options.keys
     // So that differences of times are exact, of unlimited windows too.
     this.#retention = Math.min(options.retention, Number.MAX_SAFE_INTEGER)
+    this.#visibleFor = this.#retention + (options.emitsOnClose === true ? 1 : 0)
     this.#persistent = options.persistent
     this.#expired = options.expired
   }
 
   #isVisible(key: Buffer): boolean {
-    return this.#keys.timeOf(key) > this.#observedTime - this.#retention
+    return this.#keys.timeOf(key) > this.#observedTime - this.#visibleFor
   }
 
   get(key: Buffer, text: string): StoredValue | undefined {
@@ -76,7 +81,13 @@ export class RetentionTable implements ByteTable {
   }
 
   scan(range: KvRange): StoredRows {
-    return new VisibleRows(this.#bytes.scan(range), (key) => this.#isVisible(key))
+    const oldest = this.#observedTime - this.#visibleFor
+    return new VisibleRows(this.#bytes.scan(range), (key) => this.#keys.timeOf(key) > oldest)
+  }
+
+  /** As `scan`, with rows that are too old but not deleted yet; of a store in memory there are none. */
+  scanLive(range: KvRange): StoredRows {
+    return this.#persistent ? this.#bytes.scan(range) : this.scan(range)
   }
 
   approximateEntryCount(): number {
