@@ -158,7 +158,8 @@ export class WindowedMaterialized {
       name,
       ...stated
     } = this.#descriptor ?? { kind: 'window', name: this.storeName }
-    const options = { ...stated, key, value, retention: this.#retention }
+    // Stores of the DSL are cached unless it is said.
+    const options = { caching: true, ...stated, key, value, retention: this.#retention }
     const isFinal = emit === 'on-window-close'
     if (windows.kind === 'session') {
       return sessionStore(name, { ...options, ...(isFinal && { caching: false }) })

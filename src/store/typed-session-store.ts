@@ -61,7 +61,7 @@ export class TypedSessionStore<K, A>
 
   findSessionsByEnd(earliestEnd: number, latestEnd: number): StoreIterator<[Windowed<K>, A]> {
     const query = this.queryOfKeys({}, earliestEnd, Infinity, {})
-    const rows = scanByTime(this.table, { ...query, latestEnd })
+    const rows = scanByTime(this.table, { ...query, latestEnd, withExpired: true })
     return this.iterate(rows, keyAndValue<K, A>)
   }
 }

@@ -29,6 +29,8 @@ export interface WindowedQuery {
   readonly highest: number
   /** Of sessions: the highest end. Default: open. */
   readonly latestEnd?: number
+  /** Rows that are too old, too, as long as they are there. */
+  readonly withExpired?: boolean
   readonly reverse: boolean
 }
 

@@ -5,12 +5,13 @@
  * store below has forgotten it.
  */
 import { compareBytes } from '../base/bytes.ts'
-import type { ByteTable, StoredRows } from './byte-table.ts'
+import type { StoredRows } from './byte-table.ts'
 import { CacheEntry } from './cache-entry.ts'
 import type { EntryRow, EntryRows, Rows } from './entry-table.ts'
 import { GatheredRows } from './gathered-rows.ts'
 import { MergedRows, type RowSource } from './merged-rows.ts'
 import type { RecordCache } from './record-cache.ts'
+import type { RetentionTable } from './retention-table.ts'
 import type { SegmentTables } from './segment-tables.ts'
 import type { StoreSerdes } from './store-serdes.ts'
 import type { StoredRow } from './stored-value.ts'
@@ -26,7 +27,7 @@ export interface WindowedCache<K, V> {
 
 /** What the scans of one store read. */
 export interface WindowedTable<K, V> {
-  readonly bytes: ByteTable
+  readonly bytes: RetentionTable
   readonly serdes: StoreSerdes<Windowed<K>, V>
   readonly segments: SegmentTables
   readonly keys: WindowedKeys
@@ -87,7 +88,10 @@ class StoredWindows implements StoredRows {
   ) {
     const ids = segments.between(keys.firstSegment(query), keys.lastSegment(query))
     if (query.reverse) ids.reverse()
-    this.#scans = ids.map((id) => bytes.scan(keys.rangeIn(id, query)))
+    this.#scans = ids.map((id) => {
+      const range = keys.rangeIn(id, query)
+      return query.withExpired === true ? bytes.scanLive(range) : bytes.scan(range)
+    })
     this.#keys = keys
     this.#query = query
   }

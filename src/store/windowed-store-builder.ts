@@ -1,5 +1,4 @@
 import type { KvEngine } from '../kv/kv.ts'
-import type { ByteTable } from './byte-table.ts'
 import { cacheBudget } from './cache-budget.ts'
 import { ChangeloggedTable } from './changelogged-table.ts'
 import type { SessionStoreDescriptor, WindowStoreDescriptor } from './descriptor.ts'
@@ -40,7 +39,7 @@ interface Base<Keys extends WindowedKeys> {
   readonly engine: KvEngine
   readonly segments: SegmentTables
   readonly keys: Keys
-  readonly bytes: ByteTable
+  readonly bytes: RetentionTable
   /** Of the key alone. */
   readonly keySerdes: StoreSerdes<unknown, unknown>
   readonly serdes: StoreSerdes<Windowed<unknown>, unknown>
@@ -48,7 +47,7 @@ interface Base<Keys extends WindowedKeys> {
 
 /**
  * Java's WindowStoreBuilder and TimestampedWindowStoreBuilder. By default it is cached when it is
- * timestamped; never when it retains duplicates or is time-ordered.
+ * timestamped; never when it retains duplicates.
  */
 export function buildWindowStore(
   node: StoreToBuild<WindowStoreDescriptor<unknown, unknown>>,
@@ -96,7 +95,9 @@ function baseOf<Keys extends WindowedKeys>(
     segments,
     keys,
     retention,
-    persistent: engine.persistent,
+    persistent: isPersistent(node),
+    // Java keeps no index of time in memory, and the usual rule there.
+    emitsOnClose: node.timeOrdered === true && isPersistent(node) && descriptor.kind === 'window',
     expired: () => context.metrics.dropped(droppedExpired),
   })
   const keySerdes = new StoreSerdes<unknown, unknown>(name, descriptor)
@@ -105,6 +106,11 @@ function baseOf<Keys extends WindowedKeys>(
     value: descriptor.value,
   })
   return { engine, segments, keys, bytes, keySerdes, serdes }
+}
+
+/** Of that kind: a test may keep a persistent store in memory, and it behaves the same. */
+function isPersistent({ descriptor }: StoreToBuild<AnyWindowedStore>): boolean {
+  return descriptor.persistent ?? true
 }
 
 function duplicatesOf(
@@ -133,7 +139,7 @@ function entriesOf(
     changelog: changelogOf(node, context),
     changelogKey: (keyBytes) => keyBytes.subarray(segmentBytes),
   })
-  if (node.timeOrdered === true || !isCached(node, context, node.timestamped)) {
+  if (!isCached(node, context, node.timestamped)) {
     return { entries: changelogged, cache: undefined }
   }
   const index = new WindowedIndex<unknown, unknown>(node.descriptor.key)
@@ -161,7 +167,7 @@ function optionsOf<Keys extends WindowedKeys>(
     ...base,
     persistent: base.engine.persistent,
     logged: isLogged(node),
-    timeOrdered: node.timeOrdered === true,
+    timeOrdered: node.timeOrdered === true || !isPersistent(node),
     openIterators: context.metrics.openIterators,
   }
 }

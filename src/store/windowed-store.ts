@@ -6,6 +6,7 @@ import { StreamsError } from '../errors.ts'
 import type { Serde } from '../serde/serde.ts'
 import type { EntryRows } from './entry-table.ts'
 import { LayeredStore, type LayeredStoreOptions } from './layered-store.ts'
+import type { RetentionTable } from './retention-table.ts'
 import type { SegmentTables } from './segment-tables.ts'
 import type { StoreSerdes } from './store-serdes.ts'
 import type { WindowedKeys, WindowedQuery } from './windowed-keys.ts'
@@ -22,12 +23,13 @@ export interface WindowedStoreOptions<K, V, Keys extends WindowedKeys> extends L
   Windowed<K>,
   V
 > {
+  readonly bytes: RetentionTable
   /** Of the key alone. */
   readonly keySerdes: StoreSerdes<K, V>
   readonly keys: Keys
   readonly segments: SegmentTables
   readonly cache: WindowedCache<K, V> | undefined
-  /** By time first, also on disk. */
+  /** Scans over all keys give rows by time first: of stores in memory, and of time-ordered ones. */
   readonly timeOrdered: boolean
 }
 
@@ -62,7 +64,7 @@ export abstract class WindowedStore<K, V, Keys extends WindowedKeys> extends Lay
     this.keys = keys
     this.table = { bytes, serdes, keys, segments, cache }
     this.#keySerdes = keySerdes
-    this.#isByTime = options.timeOrdered || !options.persistent
+    this.#isByTime = options.timeOrdered
     this.#sought = { key: undefined as K, window: { start: 0, end: 0 } }
   }
 
