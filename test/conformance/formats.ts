@@ -26,6 +26,17 @@ export function serdeOf(name = 'string'): AnySerde {
     serde = serdes.list(nullable(serdeOf(name.slice(listPrefix.length))))
     named.set(name, serde)
   }
+  const [kind, ...parts] = name.split(':')
+  if (serde === undefined && kind === 'session') {
+    serde = serdes.sessionWindowed(serdeOf(parts.join(':')))
+    named.set(name, serde)
+  }
+  if (serde === undefined && kind === 'windowed') {
+    // Without a size the windows are unlimited.
+    const [size, ...inner] = parts
+    serde = serdes.timeWindowed(serdeOf(inner.join(':')), size === '' ? Infinity : Number(size))
+    named.set(name, serde)
+  }
   if (serde === undefined) throw new InvalidCase(`there is no serde ${name}`)
   return serde as AnySerde
 }

@@ -3,6 +3,7 @@
  * same ones; docs/internals/conformance.md lists them. What reads a value gives null for null, unless the list
  * says otherwise.
  */
+import type { Windowed } from '../../src/store/windowed.ts'
 import { InvalidCase } from './case.ts'
 
 /** A mapper, selector, predicate or initializer. */
@@ -17,11 +18,21 @@ export type LibraryJoiner = (left: unknown, right: unknown, key: unknown) => unk
 /** How every function sees a value as text: bytes are hexadecimal. */
 export function text(value: unknown): string {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('hex')
+  if (isWindowed(value)) return `[${text(value.key)}@${text(value.window.start)}/${endOf(value)}]`
   if (Array.isArray(value)) return `[${value.map(text).join(',')}]`
   if (value === undefined) return 'null'
   const plain = value as string | number | boolean | null
   // Adding zero takes the sign from minus zero.
   return String(typeof plain === 'number' ? plain + 0 : plain)
+}
+
+function isWindowed(value: unknown): value is Windowed<unknown> {
+  return typeof value === 'object' && value !== null && 'window' in value
+}
+
+/** Java's end of unlimited windows has one. */
+function endOf({ window: { end } }: Windowed<unknown>): string {
+  return end === Infinity ? '9223372036854775807' : String(end)
 }
 
 /** A number as it is, text that is a whole number as one, all else null. */

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.UUID;
 import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.streams.kstream.WindowedSerdes;
 
 /** Serdes by their names in cases, and the values that cases write in JSON. */
 final class Formats {
@@ -46,10 +47,20 @@ final class Formats {
       case "bytes" -> Serdes.ByteArray();
       case "uuid" -> Serdes.UUID();
       default -> {
+        if (name.startsWith("windowed:")) yield windowed(name.split(":", 3));
+        if (name.startsWith("session:")) {
+          yield new WindowedSerdes.SessionWindowedSerde<>(named(name.substring("session:".length())));
+        }
         if (!name.startsWith("list:")) throw new InvalidCase("there is no serde " + name);
         yield list(named(name.substring("list:".length())));
       }
     };
+  }
+
+  /** `windowed:SIZE:SERDE`, of keys in time windows or sliding ones; without a size the windows are unlimited. */
+  private static Serde<?> windowed(String[] parts) {
+    long size = parts[1].isEmpty() ? Long.MAX_VALUE : Long.parseLong(parts[1]);
+    return new WindowedSerdes.TimeWindowedSerde<>(named(parts[2]), size);
   }
 
   private static <T> Serde<List<T>> list(Serde<T> inner) {

@@ -5,6 +5,8 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import org.apache.kafka.streams.kstream.Window;
+import org.apache.kafka.streams.kstream.Windowed;
 
 /**
  * The functions that cases name, as `name` or `name:argument`. test/conformance/function-library.ts has
@@ -161,6 +163,10 @@ final class Library {
       return number == Math.rint(number) && !Double.isInfinite(number)
           ? String.valueOf((long) number)
           : String.valueOf(number);
+    }
+    if (value instanceof Windowed<?> windowed) {
+      Window window = windowed.window();
+      return "[" + text(windowed.key()) + "@" + window.start() + "/" + window.end() + "]";
     }
     if (value instanceof List<?> list) {
       return "[" + String.join(",", list.stream().map(Library::text).toList()) + "]";
