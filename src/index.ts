@@ -1,5 +1,6 @@
 /** The door `millpond`: write topologies, run them, ask their stores. */
 
+export type { AsyncCall, AsyncOptions } from './dsl/async-options.ts'
 export { days, hours, minutes, seconds } from './dsl/duration.ts'
 export type {
   CogroupedKStream,

@@ -6,6 +6,7 @@ import type {
 } from '../processor/processor-supplier.ts'
 import type { NodeSupplier } from '../processor/processor.ts'
 import type { TopicNameExtractor } from '../topology/node.ts'
+import { assertAsyncOptions, type AsyncCall, type AsyncOptions } from './async-options.ts'
 import type { GraphNode } from './graph/graph-node.ts'
 import { ProcessorGraphNode } from './graph/processor-graph-node.ts'
 import { RepartitionNode } from './graph/repartition-node.ts'
@@ -31,6 +32,7 @@ import type { KTable } from './ktable.ts'
 import { KTableImpl } from './ktable-impl.ts'
 import { Materialized, type TableStoreRef } from './materialized.ts'
 import { assertFunction, type Named } from './naming.ts'
+import { kstreamForEachAsync, kstreamMapValuesAsync } from './operators/kstream-async.ts'
 import { kstreamFilter } from './operators/kstream-filter.ts'
 import { kstreamFlatMap } from './operators/kstream-flat-map.ts'
 import { kstreamFlatMapValues } from './operators/kstream-flat-map-values.ts'
@@ -139,6 +141,25 @@ export class KStreamImpl<K, V> implements KStream<K, V> {
   peek(action: (value: V, key: K) => void, options?: Named): KStream<K, V> {
     assertFunction(action, 'the action of peek')
     return this.#next('KSTREAM-PEEK-', () => kstreamPeek(action), options)
+  }
+
+  mapValuesAsync<V2>(
+    mapper: (value: V, key: K, call: AsyncCall) => PromiseLike<V2>,
+    options: Named & AsyncOptions & { value?: SerdeOf<V2> } = {},
+  ): KStream<K, V2> {
+    assertFunction(mapper, 'the mapper of mapValuesAsync')
+    assertAsyncOptions(options, 'mapValuesAsync')
+    const supplier = (): NodeSupplier => kstreamMapValuesAsync(mapper, options)
+    return this.#next('KSTREAM-MAPVALUES-ASYNC-', supplier, options, { value: options.value })
+  }
+
+  forEachAsync(
+    action: (value: V, key: K, call: AsyncCall) => PromiseLike<unknown>,
+    options: Named & AsyncOptions = {},
+  ): void {
+    assertFunction(action, 'the action of forEachAsync')
+    assertAsyncOptions(options, 'forEachAsync')
+    this.#next('KSTREAM-FOREACH-ASYNC-', () => kstreamForEachAsync(action, options), options)
   }
 
   forEach(action: (value: V, key: K) => void, options?: Named): void {

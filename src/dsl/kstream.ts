@@ -1,3 +1,4 @@
+import type { AsyncCall, AsyncOptions } from './async-options.ts'
 import type { Stores, NoStores } from '../processor/local-store.ts'
 import type {
   FixedKeyProcessorSupplier,
@@ -80,6 +81,32 @@ export interface KStream<K, V> extends StreamJoins<K, V> {
 
   /** Shows each record to an action and passes it on unchanged. */
   peek(action: (value: V, key: K) => void, options?: Named): KStream<K, V>
+
+  /**
+   * Replaces the value by what a promise gives: for calls of other services. Results go on in the order
+   * of the records, `concurrency` calls run at the same time, and a commit waits for those that
+   * run, so that after a crash they are made again. A call that fails or takes longer than `timeout`
+   * fails the record. Java has nothing like it.
+   *
+   * @example
+   * const scored = payments.mapValuesAsync(
+   *   async (payment, _key, { signal }) => {
+   *     const response = await fetch(`http://risk/score/${payment.id}`, { signal })
+   *     return { ...payment, risk: Number(await response.text()) }
+   *   },
+   *   { concurrency: 32, timeout: 5_000 },
+   * )
+   */
+  mapValuesAsync<V2>(
+    mapper: (value: V, key: K, call: AsyncCall) => PromiseLike<V2>,
+    options?: Named & AsyncOptions & { value?: SerdeOf<V2> },
+  ): KStream<K, V2>
+
+  /** Waits for an action on each record; the stream ends here. Else as {@link KStream.mapValuesAsync}. */
+  forEachAsync(
+    action: (value: V, key: K, call: AsyncCall) => PromiseLike<unknown>,
+    options?: Named & AsyncOptions,
+  ): void
 
   /** Shows each record to an action; the stream ends here. */
   forEach(action: (value: V, key: K) => void, options?: Named): void

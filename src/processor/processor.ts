@@ -1,3 +1,4 @@
+import type { AsyncQueue, AsyncStepOptions } from './async-step.ts'
 import type { RecordContext, RecordHeaders } from '../store/state-store.ts'
 import type { RecordMetadata, TaskId } from './record-metadata.ts'
 
@@ -72,6 +73,8 @@ export interface NodeContext {
     punctuator: (timestamp: number) => void,
     options?: { readonly start?: number },
   ): Disposable
+  /** A queue for records of this node whose code answers later. Asked for when the node is made. */
+  asyncStep(options: AsyncStepOptions): AsyncQueue
   /** Asks for a commit at the end of this turn. */
   commit(): void
   /**

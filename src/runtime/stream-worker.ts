@@ -80,6 +80,8 @@ export class StreamWorker implements MembershipHandlers {
   readonly #jobs: Job[] = []
   readonly #wakeUp = new WakeUp()
   #isPaused = false
+  /** A commit is due, and waits for what is on its way in the tasks. */
+  #isDraining = false
   /** The member was replaced: nothing may be done until it has given up its tasks. */
   #isFenced = false
   #isStopping = false
@@ -224,10 +226,28 @@ export class StreamWorker implements MembershipHandlers {
     const startedAt = clock.monotonic()
     const isBusy = this.#work()
     this.#turnSeconds.observe((clock.monotonic() - startedAt) / 1000)
-    if (!this.#isFenced && this.#commit.isDue(this.#tasks.manager)) await this.#commitAll()
+    if (this.#isCommitReady()) await this.#commitAll()
     if (!isBusy) await this.#rest()
     // Also after a rest: one that ends at once has not let the event loop breathe.
     await yieldTurn(clock)
+  }
+
+  /**
+   * A commit waits for steps whose code answers later, and what is new waits for the commit: otherwise
+   * there would always be something on its way.
+   */
+  #isCommitReady(): boolean {
+    const { manager } = this.#tasks
+    this.#isDraining = false
+    if (this.#isFenced || !this.#commit.isDue(manager)) return false
+    if (this.#commit.isPending) return true
+    try {
+      this.#isDraining = !manager.drain()
+      return !this.#isDraining
+    } catch (error) {
+      this.#startAgainOrThrow(error)
+      return false
+    }
   }
 
   async #runJob(): Promise<void> {
@@ -256,7 +276,7 @@ export class StreamWorker implements MembershipHandlers {
   }
 
   #process(): boolean {
-    if (this.#commit.isPending || this.#tasks.isBacklogged) return false
+    if (this.#commit.isPending || this.#isDraining || this.#tasks.isBacklogged) return false
     const { manager } = this.#tasks
     try {
       const processed = manager.process(this.#deadline())
@@ -352,7 +372,10 @@ export class StreamWorker implements MembershipHandlers {
     if (this.#isFenced) return false
     const { manager, producer } = this.#tasks
     try {
+      await this.#drain(ids)
       manager.suspend(ids)
+      // Closing code may forward into steps whose code answers later.
+      await this.#drain(ids)
       if ((await this.#commit.run({ tasks: manager, producer }, ids)) === 'done') return true
       // The commit that waits has offsets of these tasks: carried out later, it would take the next
       // owner back to them. So all tasks are given up, and it with them.
@@ -365,6 +388,28 @@ export class StreamWorker implements MembershipHandlers {
       this.#tellLoss(error)
       return false
     }
+  }
+
+  /** Waits for the steps of these tasks whose code answers later. */
+  async #drain(ids: readonly TaskId[]): Promise<void> {
+    const { manager } = this.#tasks
+    if (manager.drain(ids)) return
+    const { clock } = this.#options.ports
+    const deadline = clock.monotonic() + this.#options.config.rebalanceTimeout / 2
+    while (!manager.drain(ids)) {
+      const remainingMs = deadline - clock.monotonic()
+      if (remainingMs <= 0) {
+        throw new StreamsError('TASK_MIGRATED', {
+          task: ids.join(', '),
+          detail: 'its asynchronous steps did not end before it was revoked',
+        })
+      }
+      const timer = clock.setTimer(remainingMs, () => this.#wakeUp.notify())
+      await this.#wakeUp.wait(new AbortController().signal)
+      timer.cancel()
+    }
+    // The loop may have been meant.
+    this.#wakeUp.notify()
   }
 
   /** Before the end, others begin again where the last commit is. After it, nobody is to think that all was done. */

@@ -272,6 +272,7 @@ export class WorkerTasks {
       maxTaskIdleMs: config.maxTaskIdle,
       onDeserializationError: config.onDeserializationError,
       globalStore: this.#options.globalStore,
+      wake: this.#options.wake,
       log: config.log,
     })
   }

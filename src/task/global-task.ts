@@ -14,6 +14,7 @@ import { AssertionError, assert } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
 import { StreamsError, messageOf } from '../errors.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
+import type { AsyncQueue } from '../processor/async-step.ts'
 import type { TaskId } from '../processor/record-metadata.ts'
 import { RecordBatchReader } from '../protocol/record-batch.ts'
 import { noHeaders, type ChangelogWriter, type RecordContext } from '../store/state-store.ts'
@@ -385,6 +386,10 @@ export class GlobalTask implements ContextTask {
 
   schedule(): Disposable {
     throw new Error('the processor of a global store cannot schedule punctuations')
+  }
+
+  asyncStep(): AsyncQueue {
+    throw new Error('the processor of a global store has no steps whose code answers later')
   }
 
   requestCommit(): void {

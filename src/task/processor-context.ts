@@ -5,6 +5,7 @@
  */
 import { assert } from '../base/assert.ts'
 import { StreamsError } from '../errors.ts'
+import type { AsyncQueue, AsyncStepOptions } from '../processor/async-step.ts'
 import type { NodeContext, PunctuationType } from '../processor/processor.ts'
 import type { RecordMetadata, TaskId } from '../processor/record-metadata.ts'
 import type { FlushListener, RecordContext, RecordHeaders } from '../store/state-store.ts'
@@ -38,6 +39,7 @@ export interface ContextTask {
     punctuator: (timestamp: number) => void,
     options?: { readonly start?: number },
   ): Disposable
+  asyncStep(node: TaskNode, options: AsyncStepOptions): AsyncQueue
   requestCommit(): void
   dropped(reason: string): void
 }
@@ -193,6 +195,10 @@ export class ProcessorContext implements NodeContext {
     options?: { readonly start?: number },
   ): Disposable {
     return this.#task.schedule(this.#taskNode, intervalMs, type, punctuator, options)
+  }
+
+  asyncStep(options: AsyncStepOptions): AsyncQueue {
+    return this.#task.asyncStep(this.#taskNode, options)
   }
 
   commit(): void {

@@ -14,10 +14,12 @@ import { AssertionError, assert } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
+import type { AsyncQueue, AsyncStepOptions } from '../processor/async-step.ts'
 import type { PunctuationType } from '../processor/processor.ts'
 import { parseTaskId, type TaskId } from '../processor/record-metadata.ts'
 import { noHeaders, type RecordContext } from '../store/state-store.ts'
 import { changelogTopic, type Subtopology } from '../topology/topology.ts'
+import { AsyncStep, AsyncSteps } from './async-step.ts'
 import type { ContextTask } from './processor-context.ts'
 import { processorFailure } from './processor-failure.ts'
 import { ProcessorMetadata } from './processor-metadata.ts'
@@ -64,6 +66,8 @@ export interface StreamTaskOptions {
   readonly globalStore?: (name: string) => object | undefined
   /** See NodeContext. Default 1000, as in Java. */
   readonly emitIntervalMs?: number
+  /** Called when a step whose code answers later has a result for {@link StreamTask.process}. */
+  readonly wake?: () => void
   /** Default: nothing is logged. */
   readonly log?: Log
 }
@@ -91,6 +95,7 @@ export class StreamTask implements Task, ContextTask {
   #prepared: CommittedOffset[] | undefined
   #state: TaskState = 'created'
   #commitRequested = false
+  readonly #asyncSteps = new AsyncSteps()
   /** Something happened, since the last prepareCommit, that a commit must make durable. */
   #hasWork = false
 
@@ -238,9 +243,12 @@ export class StreamTask implements Task, ContextTask {
     const { group } = this.#inputs
     const record = this.record
     const punctuations = this.#streamTimePunctuations
+    const asyncSteps = this.#asyncSteps
+    const settled = asyncSteps.settle()
+    if (settled > 0) this.#hasWork = true
     group.beginTurn()
     let processed = 0
-    while (processed < recordsMax) {
+    while (processed < recordsMax && !asyncSteps.isFull) {
       const queue = group.next()
       if (queue === undefined) break
       record.timestamp = queue.headTimestamp
@@ -256,7 +264,20 @@ export class StreamTask implements Task, ContextTask {
     }
     if (processed > 0) this.#hasWork = true
     metrics.recordsProcessed.value += processed
-    return processed
+    return processed + settled
+  }
+
+  /**
+   * Works towards a commit when there are steps whose code answers later: hands on what they gave, and
+   * flushes the caches, which may bring them more. False: something is on its way still, the sink's
+   * `wake` tells when to ask again. Nothing else may be processed until it is committed.
+   */
+  drain(): boolean {
+    const asyncSteps = this.#asyncSteps
+    if (!asyncSteps.exist) return true
+    if (asyncSteps.settle() > 0) this.#hasWork = true
+    if (asyncSteps.isEmpty && this.commitNeeded) this.#stateManager.flush()
+    return asyncSteps.isEmpty
   }
 
   /** Runs the punctuations of wall-clock time that are due; true when one ran. */
@@ -313,6 +334,7 @@ export class StreamTask implements Task, ContextTask {
     this.#commitRequested = false
     if (!this.commitNeeded) return []
     this.#stateManager.flush()
+    assert(this.#asyncSteps.isEmpty, `task ${this.id} has drained before it commits`)
     // Not at `committed`: the task may be suspended while this commit waits, and its closing code write.
     this.#hasWork = false
     const offsets = this.#inputs.offsets(this.metadata)
@@ -383,6 +405,7 @@ export class StreamTask implements Task, ContextTask {
   }
 
   #abandon(): void {
+    this.#asyncSteps.abort(new Error(`task ${this.id} was given up`))
     if (this.#state === 'suspended') return
     try {
       this.suspend()
@@ -427,6 +450,14 @@ export class StreamTask implements Task, ContextTask {
     if (options.start !== undefined) return queue.scheduleFrom(options.start, { ...call, now })
     // Stream time begins with the first record, which is when the first call comes.
     return queue.schedule({ ...call, startTime: isStreamTime ? 0 : now + intervalMs })
+  }
+
+  asyncStep(node: TaskNode, options: AsyncStepOptions): AsyncQueue {
+    const { clock, wake = () => undefined } = this.#options
+    const run = (work: () => void): void => node.run(work)
+    const step = new AsyncStep(options, { clock, record: this.record, wake, run })
+    this.#asyncSteps.add(step)
+    return step
   }
 
   requestCommit(): void {

@@ -45,6 +45,8 @@ export interface TaskManagerOptions {
   readonly onDeserializationError?: DeserializationErrorHandler
   /** Finds a global store for a processor to read. Default: there are none. */
   readonly globalStore?: (name: string) => object | undefined
+  /** See StreamTaskOptions. */
+  readonly wake?: () => void
   /** Default: nothing is logged. */
   readonly log?: Log
 }
@@ -159,6 +161,19 @@ export class TaskManager {
 
   #running(): StreamTask[] {
     return [...this.#tasks.values()].filter((task) => task.state === 'running')
+  }
+
+  /**
+   * Works towards a commit of these tasks (default: all); false: some of them wait for steps whose
+   * code answers later. See {@link StreamTask.drain}.
+   */
+  drain(ids?: Iterable<TaskId>): boolean {
+    let isDrained = true
+    for (const task of this.#chosen(ids)) {
+      if (task.state !== 'running' && task.state !== 'suspended') continue
+      if (!naming(task, () => task.drain())) isDrained = false
+    }
+    return isDrained
   }
 
   /** Runs wall-clock punctuations that are due; true when one ran. */

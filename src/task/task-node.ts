@@ -34,6 +34,15 @@ export class TaskNode {
     }
   }
 
+  /** Runs work of this node that comes later than its record, whose context is there again. */
+  run(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      throw this.failure(error)
+    }
+  }
+
   /** What this node threw, with its name and the record; see {@link processorFailure}. */
   failure(error: unknown): unknown {
     return processorFailure(error, { node: this.name, task: this.#task, record: this.#record })

@@ -24,47 +24,21 @@ import type { KeyValueStore, TimestampedKeyValueStore } from '../store/key-value
 import { PlainView } from '../store/plain-view.ts'
 import { PlainWindowView } from '../store/plain-window-view.ts'
 import type { SessionStore } from '../store/session-store.ts'
+import { WakeUp } from '../runtime/wake-up.ts'
 import { StateDirectory } from '../store/state-directory.ts'
 import type { RecordHeaders } from '../store/state-store.ts'
 import type { VersionedStore } from '../store/versioned-store.ts'
 import type { TimestampedWindowStore, WindowStore } from '../store/window-store.ts'
 import { GlobalTask } from '../task/global-task.ts'
-import type { DeserializationErrorHandler } from '../task/record-queue.ts'
 import type { TaskEngines } from '../task/state-manager.ts'
 import { StreamTask } from '../task/stream-task.ts'
 import type { StoreNode } from '../topology/node.ts'
-import type { Subtopology, Topology } from '../topology/topology.ts'
+import type { Topology } from '../topology/topology.ts'
 import { ProducedRecords, type ProducedRecord } from './produced-records.ts'
 import { TestInputTopic, type TestInputOptions } from './test-input-topic.ts'
 import { TestOutputTopic } from './test-output-topic.ts'
-
-/** How a {@link TopologyTestDriver} runs. */
-export interface TopologyTestDriverOptions {
-  /** Prefix of internal topics. Default `topology-test-driver`. */
-  readonly applicationId?: string
-  /**
-   * Bytes of the record caches. They are emptied after each record, as Java's test driver does; with
-   * 0, nothing is cached. Default 10 MiB.
-   */
-  readonly cacheBytes?: number
-  /**
-   * Where the wall clock stands at first, in milliseconds since the epoch; it moves only by
-   * {@link TopologyTestDriver.advanceWallClockTime}. Default 0, so that each run is the same.
-   */
-  readonly wallClock?: number
-  /**
-   * Keeps persistent stores in files below this directory: a later driver with the same directory and
-   * application id finds them again. Default: they are kept in memory.
-   */
-  readonly stateDir?: string
-  /** What happens to records that cannot be deserialized. Default `fail`: `pipe` throws. */
-  readonly onDeserializationError?: DeserializationErrorHandler
-  /**
-   * Records that one call may set off through topics that the program both writes and reads; then it
-   * fails. Default 1,000,000.
-   */
-  readonly recordsPerPipeMax?: number
-}
+import type { TopologyTestDriverOptions } from './topology-test-driver-options.ts'
+import { UnitedTopology } from './united-topology.ts'
 
 const cacheBytesDefault = 10 * 1024 * 1024
 const taskIdOfAll = '0_0'
@@ -83,34 +57,31 @@ const recordsPerPipeMaxDefault = 1_000_000
 export class TopologyTestDriver implements Disposable {
   /** What the program counts: dropped records, for instance. */
   readonly metrics: StreamsMetrics = new StreamsMetrics()
-  readonly #topology: Subtopology
+  readonly #topology: UnitedTopology
   readonly #clock: ManualClock
   readonly #produced = new ProducedRecords({ now: () => this.#clock.now() })
   readonly #stateDirectory: StateDirectory | undefined
   /** Keeps the global stores. */
   readonly #globalTask: GlobalTask
-  readonly #globalStores: readonly StoreNode[]
-  readonly #globalInputs: ReadonlySet<string>
   readonly #task: StreamTask
-  readonly #inputs: ReadonlySet<string>
+  #inputs: ReadonlySet<string> = new Set()
   readonly #offsets = new Map<string, number>()
   readonly #builder = new RecordBatchBuilder()
   readonly #recordsPerPipeMax: number
+  readonly #results = new WakeUp()
+  readonly #closed = new AbortController()
   #failure: { error: unknown } | undefined
   #isClosed = false
 
   constructor(topology: Topology, options: TopologyTestDriverOptions = {}) {
     this.#recordsPerPipeMax = options.recordsPerPipeMax ?? recordsPerPipeMaxDefault
-    this.#topology = united(topology)
     this.#clock = new ManualClock(options.wallClock ?? 0)
     const applicationId = options.applicationId ?? 'topology-test-driver'
     this.#stateDirectory = openStateDirectory(applicationId, options.stateDir, this.#clock)
-    const { globalStores } = topology
-    this.#globalStores = globalStores.map(({ store }) => store)
-    this.#globalInputs = new Set(globalStores.flatMap(({ source }) => source.topics))
+    this.#topology = new UnitedTopology(topology, applicationId)
     this.#globalTask = new GlobalTask({
       applicationId,
-      globalStores,
+      globalStores: topology.globalStores,
       clock: this.#clock,
       metrics: this.metrics,
       engines: this.#stateDirectory?.engines('global') ?? memoryEngines(),
@@ -120,7 +91,7 @@ export class TopologyTestDriver implements Disposable {
     })
     this.#task = new StreamTask({
       id: taskIdOfAll,
-      subtopology: this.#topology,
+      subtopology: this.#topology.whole,
       applicationId,
       clock: this.#clock,
       sink: this.#produced,
@@ -131,9 +102,12 @@ export class TopologyTestDriver implements Disposable {
       // As in Java's test driver: what a record makes final comes out with that record.
       emitIntervalMs: 0,
       globalStore: (name) => this.#globalTask.globalStore(name),
+      maxTaskIdleMs: options.maxTaskIdle,
       onDeserializationError: options.onDeserializationError,
+      log: options.log,
+      wake: () => this.#results.notify(),
     })
-    this.#inputs = new Set(this.#task.inputs.map(({ topic }) => topic))
+    this.#noteInputs()
     try {
       this.#globalTask.open()
       this.#task.initialize([])
@@ -151,7 +125,7 @@ export class TopologyTestDriver implements Disposable {
    * @throws StreamsError `TOPOLOGY_INVALID` when no source reads it.
    */
   input<K, V>(topic: Topic<K, V>, options: TestInputOptions = {}): TestInputTopic<K, V> {
-    if (!this.#inputs.has(topic.name) && !this.#globalInputs.has(topic.name)) {
+    if (!this.#reads(topic.name) && !this.#topology.isGlobal(topic.name)) {
       throw new StreamsError('TOPOLOGY_INVALID', { detail: `no source reads ${topic.name}` })
     }
     return new TestInputTopic(topic, {
@@ -177,6 +151,7 @@ export class TopologyTestDriver implements Disposable {
    */
   rawOutput(topicName: string): TestOutputTopic<Uint8Array, Uint8Array> {
     return new TestOutputTopic(this.#produced.queue(topicName), {
+      name: topicName,
       key: serdes.bytes,
       value: serdes.bytes,
     })
@@ -268,14 +243,13 @@ export class TopologyTestDriver implements Disposable {
   }
 
   /** The store of that name, if it is of that kind. */
-  #find({ name, kind }: AnyStore): { node: StoreNode; store: unknown } {
-    const isAsked = ({ descriptor }: StoreNode): boolean =>
-      descriptor.name === name && descriptor.kind === kind
-    const node = this.#topology.stores.find(isAsked)
-    if (node !== undefined) return { node, store: this.#task.connectedStore(name) }
-    const global = this.#globalStores.find(isAsked)
-    if (global === undefined) throw new StreamsError('STORE_UNKNOWN', { store: name })
-    return { node: global, store: this.#globalTask.connectedStore(name) }
+  #find(descriptor: AnyStore): { node: StoreNode; store: unknown } {
+    const { name } = descriptor
+    const node = this.#topology.storeNode(descriptor)
+    if (node === undefined) throw new StreamsError('STORE_UNKNOWN', { store: name })
+    const isGlobal = this.#topology.globalStores.some(({ store }) => store === node)
+    const task = isGlobal ? this.#globalTask : this.#task
+    return { node, store: task.connectedStore(name) }
   }
 
   /** Moves the wall clock and runs the punctuations that are due, each once. */
@@ -286,6 +260,24 @@ export class TopologyTestDriver implements Disposable {
       this.#commit()
       this.#processAll()
     })
+  }
+
+  /**
+   * Resolves when asynchronous steps (`mapValuesAsync`, `forEachAsync`) are done with all that was
+   * piped: their results are there, and committed. What `pipe` alone shows is what was done when it
+   * returned.
+   *
+   * @example
+   * driver.input(orders).pipe({ key: 'a', value: order })
+   * await driver.settled()
+   * assert.equal(driver.output(priced).readValue().total, 12)
+   */
+  async settled(): Promise<void> {
+    for (;;) {
+      this.#working(() => this.#processAll())
+      if (this.#task.drain()) return
+      await this.#results.wait(this.#closed.signal)
+    }
   }
 
   #working(work: () => void): void {
@@ -309,6 +301,7 @@ export class TopologyTestDriver implements Disposable {
   }
 
   #commit(): void {
+    if (!this.#task.drain()) return
     this.#task.prepareCommit()
     this.#task.committed()
     while (this.#task.writeBehind());
@@ -321,6 +314,19 @@ export class TopologyTestDriver implements Disposable {
     }
   }
 
+  /** True: a source reads the topic, maybe one whose pattern matches it for the first time. */
+  #reads(topic: string): boolean {
+    if (this.#inputs.has(topic)) return true
+    if (!this.#topology.adopt(topic)) return false
+    this.#task.updateInputs(this.#topology.whole)
+    this.#noteInputs()
+    return true
+  }
+
+  #noteInputs(): void {
+    this.#inputs = new Set(this.#task.inputs.map(({ topic }) => topic))
+  }
+
   /** Into the queue of a source that reads the topic, or into the global store of it. */
   #take(
     topic: string,
@@ -329,8 +335,8 @@ export class TopologyTestDriver implements Disposable {
     timestamp: number,
     headers: RecordHeaders,
   ): void {
-    const isGlobal = this.#globalInputs.has(topic)
-    if (!isGlobal && !this.#inputs.has(topic)) return
+    const isGlobal = this.#topology.isGlobal(topic)
+    if (!isGlobal && !this.#reads(topic)) return
     const offset = this.#offsets.get(topic) ?? 0
     this.#offsets.set(topic, offset + 1)
     this.#builder.reset()
@@ -354,7 +360,9 @@ export class TopologyTestDriver implements Disposable {
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    const clean = this.#failure === undefined
+    this.#closed.abort()
+    // What is on its way in asynchronous steps is given up.
+    const clean = this.#failure === undefined && this.#task.drain()
     try {
       if (clean) {
         this.#task.suspend()
@@ -401,17 +409,4 @@ function memoryEngines(): TaskEngines {
 function endless(records: number): StreamsError {
   const detail = `one record set off more than ${records} others: a topic feeds itself`
   return new StreamsError('TOPOLOGY_INVALID', { detail })
-}
-
-/** All sub-topologies as one. */
-function united({ subtopologies }: Topology): Subtopology {
-  return {
-    id: 0,
-    nodes: subtopologies.flatMap(({ nodes }) => nodes),
-    sources: subtopologies.flatMap(({ sources }) => sources),
-    processors: subtopologies.flatMap(({ processors }) => processors),
-    sinks: subtopologies.flatMap(({ sinks }) => sinks),
-    stores: subtopologies.flatMap(({ stores }) => stores),
-    repartitionSources: subtopologies.flatMap(({ repartitionSources }) => repartitionSources),
-  }
 }

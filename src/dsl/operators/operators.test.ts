@@ -78,6 +78,10 @@ class Harness implements NodeContext {
     throw new Error('not used here')
   }
 
+  asyncStep(): never {
+    throw new Error('not used here')
+  }
+
   forwardFrom(): void {
     throw new Error('not used here')
   }
