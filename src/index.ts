@@ -12,6 +12,7 @@ export type { GlobalKTable } from './dsl/global-ktable.ts'
 export type { GlobalTableStoreRef } from './dsl/global-ktable-impl.ts'
 export type { GlobalJoinOptions } from './dsl/kstream-global-ktable-join.ts'
 export type { Emitted, KGroupedStream } from './dsl/kgrouped-stream.ts'
+export type { KGroupedTable } from './dsl/kgrouped-table.ts'
 export { joinWindows } from './dsl/join-windows.ts'
 export type { JoinWindows } from './dsl/join-windows.ts'
 export type { StreamJoinOptions } from './dsl/kstream-kstream-join.ts'
@@ -25,8 +26,11 @@ export type {
 } from './dsl/kstream-split.ts'
 export type { ToNamedTopicOptions, ToOptions } from './dsl/kstream-to.ts'
 export type { KStream } from './dsl/kstream.ts'
+export type { ForeignKeyJoinOptions } from './dsl/ktable-foreign-key-join.ts'
+export type { KTableJoinOptions } from './dsl/ktable-ktable-join.ts'
+export type { TransformValuesOptions } from './dsl/ktable-transform-values.ts'
 export type { KTable, MappedEmission } from './dsl/ktable.ts'
-export type { TableStore, TableStoreRef } from './dsl/materialized.ts'
+export type { TableStore, TableStoreRef, VersionedTableStore } from './dsl/materialized.ts'
 export type { Named } from './dsl/naming.ts'
 export type { PrintOptions } from './dsl/operators/kstream-print.ts'
 export type { Optimization, Optimizations } from './dsl/optimization.ts'
@@ -115,6 +119,12 @@ export type {
 } from './processor/processor-supplier.ts'
 export type { PunctuationType } from './processor/processor.ts'
 export type { StreamRecord } from './processor/stream-record.ts'
+export type {
+  TransformFunction,
+  ValueTransformer,
+  ValueTransformerContext,
+  ValueTransformerSupplier,
+} from './processor/value-transformer.ts'
 export type { ProcessOptions, ProcessValuesOptions } from './dsl/kstream-process.ts'
 export type { PatternOptions } from './dsl/graph/stream-source-node.ts'
 

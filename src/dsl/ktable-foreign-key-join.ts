@@ -17,7 +17,7 @@ import type { GraphNode } from './graph/graph-node.ts'
 import { InternalSinkNode, InternalSourceNode } from './graph/internal-topic-nodes.ts'
 import { ProcessorGraphNode, type StoreOfStep } from './graph/processor-graph-node.ts'
 import type { KTableState } from './ktable-impl.ts'
-import { tableOfSameBuilder, type TableJoinOptions } from './ktable-ktable-join.ts'
+import { tableOfSameBuilder, type KTableJoinOptions } from './ktable-ktable-join.ts'
 import { Materialized } from './materialized.ts'
 import { assertFunction } from './naming.ts'
 import { ktableSource } from './operators/ktable-source.ts'
@@ -27,7 +27,7 @@ import type { Partitioner } from './partitioner.ts'
 import type { AnySerde } from './topic.ts'
 
 /** How a table is joined with another one by what its rows refer to. Java's TableJoined is among it. */
-export interface ForeignKeyJoinOptions<K, V, K2, R> extends TableJoinOptions<K, R> {
+export interface ForeignKeyJoinOptions<K, V, K2, R> extends KTableJoinOptions<K, R> {
   /** The key of the other table's row that a row refers to; null: none. The same for the same row. */
   readonly foreignKey: (value: V, key: K) => K2 | null | undefined
   /** How this table's topic is partitioned, if not by Kafka's default. Called without a value. */
@@ -41,7 +41,7 @@ type AnyPartitioner = Partitioner<any, null>
 
 /** The same with types that were checked where the program was written. */
 // oxlint-disable-next-line typescript/no-explicit-any -- variance: as above
-interface CheckedOptions extends TableJoinOptions<any, any> {
+interface CheckedOptions extends KTableJoinOptions<any, any> {
   readonly foreignKey: UserFunction<unknown>
   readonly partitioner?: AnyPartitioner | undefined
   readonly otherPartitioner?: AnyPartitioner | undefined

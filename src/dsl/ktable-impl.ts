@@ -10,7 +10,7 @@ import { groupTable } from './kgrouped-table-impl.ts'
 import type { KStream } from './kstream.ts'
 import { KStreamImpl } from './kstream-impl.ts'
 import { joinForeignKey, type ForeignKeyJoinOptions } from './ktable-foreign-key-join.ts'
-import { joinTables, type TableJoinOptions } from './ktable-ktable-join.ts'
+import { joinTables, type KTableJoinOptions } from './ktable-ktable-join.ts'
 import { suppressTable } from './ktable-suppress.ts'
 import { transformValuesOfTable, type TransformValuesOptions } from './ktable-transform-values.ts'
 import type { KTable, MappedEmission } from './ktable.ts'
@@ -100,7 +100,7 @@ export class KTableImpl<K, V, E> implements KTable<K, V, E> {
   join<K2, V2, E2, R>(
     other: KTable<K2, V2, E2>,
     joiner: (value: V, otherValue: V2, key: K) => R,
-    options?: TableJoinOptions<K, R> | ForeignKeyJoinOptions<K, V, K2, R>,
+    options?: KTableJoinOptions<K, R> | ForeignKeyJoinOptions<K, V, K2, R>,
   ): KTable<K, NonNullable<R>, MappedEmission<R, E | E2>> {
     return this.#join(other, joiner, 'inner', options)
   }
@@ -108,7 +108,7 @@ export class KTableImpl<K, V, E> implements KTable<K, V, E> {
   leftJoin<K2, V2, E2, R>(
     other: KTable<K2, V2, E2>,
     joiner: (value: V, otherValue: V2 | undefined, key: K) => R,
-    options?: TableJoinOptions<K, R> | ForeignKeyJoinOptions<K, V, K2, R>,
+    options?: KTableJoinOptions<K, R> | ForeignKeyJoinOptions<K, V, K2, R>,
   ): KTable<K, NonNullable<R>, MappedEmission<R, E>> {
     return this.#join(other, joiner, 'left', options)
   }
@@ -116,7 +116,7 @@ export class KTableImpl<K, V, E> implements KTable<K, V, E> {
   outerJoin<V2, E2, R>(
     other: KTable<K, V2, E2>,
     joiner: (value: V | undefined, otherValue: V2 | undefined, key: K) => R,
-    options?: TableJoinOptions<K, R>,
+    options?: KTableJoinOptions<K, R>,
   ): KTable<K, NonNullable<R>, MappedEmission<R, E | E2>> {
     return new KTableImpl(joinTables(this.state, other, joiner, 'outer', options))
   }
@@ -125,7 +125,7 @@ export class KTableImpl<K, V, E> implements KTable<K, V, E> {
     other: unknown,
     joiner: JoinFunction,
     kind: 'inner' | 'left',
-    options: TableJoinOptions<K, R> | ForeignKeyJoinOptions<K, V, K2, R> | undefined,
+    options: KTableJoinOptions<K, R> | ForeignKeyJoinOptions<K, V, K2, R> | undefined,
   ): KTable<K, NonNullable<R>, E3> {
     const { state } = this
     return new KTableImpl(

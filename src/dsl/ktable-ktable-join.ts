@@ -14,7 +14,7 @@ import type { JoinFunction } from './operators/user-function.ts'
 import type { AnySerde, SerdeOf } from './topic.ts'
 
 /** How the result of a join of two tables is named and kept. */
-export interface TableJoinOptions<K, R> extends Named {
+export interface KTableJoinOptions<K, R> extends Named {
   /** Keeps the result, so that it can be queried. Without, it is worked out when it is needed. */
   readonly store?: TableStoreRef<K, NonNullable<R>>
   /** The serde of the result, for steps below that need one. */
@@ -27,7 +27,7 @@ export function joinTables<K, R>(
   other: unknown,
   joiner: JoinFunction,
   kind: TableJoinKind,
-  options: TableJoinOptions<K, R> | undefined,
+  options: KTableJoinOptions<K, R> | undefined,
 ): KTableState {
   const operator = { inner: 'join', left: 'leftJoin', outer: 'outerJoin' }[kind]
   const right = tableOfSameBuilder(left, other, operator)

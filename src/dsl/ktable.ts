@@ -4,7 +4,7 @@ import type { Emitted } from './kgrouped-stream.ts'
 import type { KGroupedTable } from './kgrouped-table.ts'
 import type { KStream } from './kstream.ts'
 import type { ForeignKeyJoinOptions } from './ktable-foreign-key-join.ts'
-import type { TableJoinOptions } from './ktable-ktable-join.ts'
+import type { KTableJoinOptions } from './ktable-ktable-join.ts'
 import type { TransformValuesOptions } from './ktable-transform-values.ts'
 import type { TableStoreRef } from './materialized.ts'
 import type { Named } from './naming.ts'
@@ -89,7 +89,7 @@ export interface KTable<K, V, E = V | null> {
   join<V2, E2, R>(
     other: KTable<K, V2, E2>,
     joiner: (value: V, otherValue: V2, key: K) => R,
-    options?: TableJoinOptions<K, R>,
+    options?: KTableJoinOptions<K, R>,
   ): KTable<K, NonNullable<R>, MappedEmission<R, E | E2>>
   /**
    * With a `foreignKey`, joins each row with the row of another table that it refers to: the result
@@ -118,7 +118,7 @@ export interface KTable<K, V, E = V | null> {
   leftJoin<V2, E2, R>(
     other: KTable<K, V2, E2>,
     joiner: (value: V, otherValue: V2 | undefined, key: K) => R,
-    options?: TableJoinOptions<K, R>,
+    options?: KTableJoinOptions<K, R>,
   ): KTable<K, NonNullable<R>, MappedEmission<R, E>>
   /**
    * With a `foreignKey` as above, with a row for each row of this table, also when it refers to
@@ -137,7 +137,7 @@ export interface KTable<K, V, E = V | null> {
   outerJoin<V2, E2, R>(
     other: KTable<K, V2, E2>,
     joiner: (value: V | undefined, otherValue: V2 | undefined, key: K) => R,
-    options?: TableJoinOptions<K, R>,
+    options?: KTableJoinOptions<K, R>,
   ): KTable<K, NonNullable<R>, MappedEmission<R, E | E2>>
 
   /**

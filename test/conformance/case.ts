@@ -43,6 +43,8 @@ export interface Step {
   readonly store?: string | StoreSpec
   /** A function that gives the time of a record. */
   readonly timestamp?: string
+  /** Of a `transformValues`; its `stores` are names of stores that it has for itself. */
+  readonly transformer?: string
   /** Of a `processor`: the stores that it uses; of a `store`: the processors that use it. */
   readonly stores?: readonly string[]
   readonly processors?: readonly string[]

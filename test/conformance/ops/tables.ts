@@ -1,6 +1,9 @@
 import { KGroupedTableImpl } from '../../../src/dsl/kgrouped-table-impl.ts'
 import type { KGroupedTable } from '../../../src/dsl/kgrouped-table.ts'
 import { KTableImpl } from '../../../src/dsl/ktable-impl.ts'
+import { serdes } from '../../../src/serde/serdes.ts'
+import { keyValueStore } from '../../../src/store/descriptor.ts'
+import { transformerOf } from '../transformers.ts'
 import type { OpCall, OpFamily, Table } from './op.ts'
 
 /** The other table, the joiner and the options of a join of two tables. */
@@ -18,6 +21,9 @@ const joinedByForeignKey = (call: OpCall) => {
   const [other, joiner, options] = joined(call)
   return [other, joiner, { ...options, foreignKey: call.with(1) }] as const
 }
+
+/** Stores that transformers have for themselves. */
+const countsByKey = { key: serdes.string, value: serdes.long, persistent: false }
 
 type Grouped = KGroupedTable<unknown, object>
 
@@ -44,6 +50,16 @@ export const tableOps: OpFamily = {
       return call.table.groupBy((v, k) => [toKey(v, k), toValue(v, k)] as const, {
         ...call.named,
         ...call.keyAndValue,
+      })
+    },
+    'table.transformValues': (call) => {
+      const { transformer, stores = [] } = call.step
+      const own = stores.map((name) => [name, keyValueStore(name, countsByKey)] as const)
+      return call.table.transformValues(transformerOf(transformer), {
+        ...call.named,
+        ...call.stored(),
+        value: call.keyAndValue.value,
+        stores: Object.fromEntries(own),
       })
     },
     'table.join': (call) => call.table.join(...joined(call)),

@@ -1,8 +1,10 @@
 package millpond.conformance;
 
+import java.util.List;
 import java.util.Map;
 import java.util.function.BiFunction;
 import org.apache.kafka.common.serialization.Serde;
+import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.kstream.Grouped;
@@ -12,6 +14,7 @@ import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.kstream.TableJoined;
 import org.apache.kafka.streams.kstream.ValueJoiner;
 import org.apache.kafka.streams.state.KeyValueStore;
+import org.apache.kafka.streams.state.Stores;
 
 /** Tables, and what is counted and folded of them in groups. */
 final class TableOps {
@@ -32,6 +35,7 @@ final class TableOps {
         ? call.table().toStream((k, v) -> call.with().apply(v, k), call.named())
         : call.table().toStream(call.named()));
     ops.put("table.groupBy", TableOps::groupBy);
+    ops.put("table.transformValues", TableOps::transformValues);
     ops.put("table.join", call -> call.has("store")
         ? call.table().join(other(call), joiner(call), call.named(), call.store())
         : call.table().join(other(call), joiner(call), call.named()));
@@ -50,6 +54,22 @@ final class TableOps {
         : grouped(call).count(call.named()));
     ops.put("groupedTable.reduce", TableOps::reduce);
     ops.put("groupedTable.aggregate", TableOps::aggregate);
+  }
+
+  /** The stores that it has for itself are added for it. */
+  private static Object transformValues(Call call) {
+    String transformer = call.step().path("transformer").asText();
+    Transformers.check(transformer);
+    List<String> stores = Call.texts(call.step().path("stores"));
+    for (String store : stores) {
+      call.builder().addStateStore(Stores.keyValueStoreBuilder(
+          Stores.inMemoryKeyValueStore(store), Serdes.String(), Serdes.Long()));
+    }
+    String[] names = stores.toArray(new String[0]);
+    return call.has("store")
+        ? call.table().transformValues(
+            () -> new Transformers(transformer, stores), call.store(), call.named(), names)
+        : call.table().transformValues(() -> new Transformers(transformer, stores), call.named(), names);
   }
 
   private static KTable<Object, Object> other(Call call) {
