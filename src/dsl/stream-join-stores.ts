@@ -62,7 +62,7 @@ export class StreamJoinStores {
       changelog:
         changelog === false ? false : { ...configsOf(changelog), 'cleanup.policy': 'delete' },
     })
-    return Object.freeze({ descriptor, timestamped: false })
+    return Object.freeze({ descriptor, timestamped: false, logsHeaders: true })
   }
 
   #heldBack(name: string): StoreNode {

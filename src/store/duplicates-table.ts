@@ -30,6 +30,8 @@ export interface DuplicatesTableOptions<K, V> {
   readonly keys: WindowKeys
   readonly record: RecordContext
   readonly changelog: ChangelogWriter | undefined
+  /** In memory, a put of nothing moves the time of the store, and is counted when it comes too late. */
+  readonly persistent: boolean
 }
 
 /** Objects over bytes, with a changelog and with duplicates. */
@@ -40,6 +42,7 @@ export class DuplicatesTable<K, V> implements EntryTable<Windowed<K>, V> {
   readonly #keys: WindowKeys
   readonly #record: RecordContext
   readonly #changelog: ChangelogWriter | undefined
+  readonly #persistent: boolean
   #number = 0
   #changelogNumber = 0
   /** There were rows before the first put: their numbers are taken. Undefined: nothing was put yet. */
@@ -52,6 +55,7 @@ export class DuplicatesTable<K, V> implements EntryTable<Windowed<K>, V> {
     this.#keys = options.keys
     this.#record = options.record
     this.#changelog = options.changelog
+    this.#persistent = options.persistent
   }
 
   /** The last one that was put. */
@@ -78,6 +82,10 @@ export class DuplicatesTable<K, V> implements EntryTable<Windowed<K>, V> {
     if (valueBytes !== null) {
       rowKey = this.#freeKey(keyBytes, window)
       this.#bytes.put(rowKey, keyText(rowKey), valueBytes, noTimestamp)
+    } else if (!this.#persistent) {
+      // No row has this number.
+      const nowhere = this.#keys.write(keyBytes, window, 0)
+      this.#bytes.put(nowhere, keyText(nowhere), null, noTimestamp)
     }
     this.#changelogNumber = (this.#changelogNumber + 1) & numberMask
     if (this.#changelog === undefined) return

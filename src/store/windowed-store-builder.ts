@@ -119,7 +119,8 @@ function duplicatesOf(
   base: Base<WindowKeys>,
 ): DuplicatesTable<unknown, unknown> {
   const changelog = changelogOf(node, context)
-  return new DuplicatesTable({ ...base, record: context.record, changelog })
+  const persistent = isPersistent(node)
+  return new DuplicatesTable({ ...base, record: context.record, changelog, persistent })
 }
 
 /** The layer of objects: with a cache, or without. */

@@ -25,10 +25,46 @@ export interface StoreSpec {
   readonly caching?: boolean
   readonly persistent?: boolean
   readonly changelog?: boolean | Readonly<Record<string, string>>
+  /** Of window and session stores; milliseconds. */
+  readonly retention?: number
+}
+
+/** A store that a program states for its processors. */
+export interface ProcessorStore {
+  readonly name?: string
+  /** Default `key-value`. */
+  readonly kind?: 'key-value' | 'window' | 'session' | 'versioned'
+  /** Instead of a name: the store of a table. */
+  readonly table?: string
+  readonly key?: string
+  readonly value?: string
+  /** It keeps a timestamp with each value; of a table: it is seen with them (default). */
+  readonly timestamped?: boolean
+  readonly caching?: boolean
+  readonly persistent?: boolean
+  readonly changelog?: boolean | Readonly<Record<string, string>>
+  /** Of windows and sessions; of windows; of versions; in milliseconds. */
+  readonly retention?: number
+  readonly windowSize?: number
+  readonly retainDuplicates?: boolean
+  readonly historyRetention?: number
+}
+
+/** Windows; which fields count depends on `kind`. All are milliseconds. */
+export interface WindowsSpec {
+  readonly kind: 'time' | 'sliding' | 'session' | 'unlimited' | 'custom'
+  readonly size?: number
+  readonly advance?: number
+  readonly timeDifference?: number
+  readonly gap?: number
+  readonly grace?: number
+  readonly start?: number
+  /** Of `custom` windows, which are tumbling ones from there on. */
+  readonly offset?: number
 }
 
 /** One call of the language. Which fields count depends on `op`. */
-export interface Step {
+export interface Step extends ProcessorStore {
   readonly op: string
   readonly id?: string
   /** Ids of the steps above; absent: the step before. */
@@ -48,7 +84,12 @@ export interface Step {
   /** Of a `processor`: the stores that it uses; of a `store`: the processors that use it. */
   readonly stores?: readonly string[]
   readonly processors?: readonly string[]
-  /** Of a `globalStore`: the name of the step that reads its topic. */
+  /** Of `process` and `processValues`: the processor, and the stores that it uses. */
+  readonly processor?: string
+  readonly uses?: readonly ProcessorStore[]
+  /** In place of topics: a regular expression. */
+  readonly pattern?: string
+  /** Of a `globalStore` or `readOnlyStore`: the name of the step that reads its topic. */
   readonly source?: string
   /** Of a `split`: names of its branches, and of the step for the rest; of a `branch`: which one. */
   readonly branches?: readonly string[]
@@ -58,11 +99,20 @@ export interface Step {
   readonly label?: string
   /** Of a `repartition`. */
   readonly partitions?: number
-  /** Of a `store`: it keeps a timestamp with each value. */
-  readonly timestamped?: boolean
-  readonly caching?: boolean
-  readonly persistent?: boolean
-  readonly changelog?: boolean | Readonly<Record<string, string>>
+  /** Of a `windowedBy`. */
+  readonly into?: WindowsSpec
+  /** Of an `emitStrategy`. */
+  readonly strategy?: 'on-window-update' | 'on-window-close'
+  /** Of an aggregation in windows whose store has no name; milliseconds. */
+  readonly retention?: number
+  /** Of a `suppress`: until windows close, or so many milliseconds. */
+  readonly until?: 'window-closes' | number
+  readonly buffer?:
+    | 'unbounded'
+    | { readonly maxRecords?: number; readonly maxBytes?: number; readonly onFull: string }
+  /** Of a join of two streams: milliseconds. */
+  readonly windows?: { readonly before: number; readonly after: number; readonly grace: number }
+  readonly otherValue?: string
 }
 
 export interface ScriptRecord {
@@ -84,6 +134,8 @@ export interface CaseConfig {
   readonly guarantee?: 'at-least-once' | 'exactly-once'
   readonly onDeserializationError?: 'fail' | 'continue'
   readonly wallClock?: number
+  /** Milliseconds that a task waits for an empty topic; -1: never. Default 0. */
+  readonly maxTaskIdle?: number
 }
 
 /** What a step has produced: topic, key and value in hexadecimal, timestamp, headers. */

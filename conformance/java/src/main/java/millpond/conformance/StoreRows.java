@@ -33,13 +33,18 @@ import org.apache.kafka.streams.state.internals.WrappedStateStore;
  * </pre>
  */
 final class StoreRows {
+  /** Stores of one side of a join of streams. */
+  private static final String STREAM_OF_JOIN =
+      "KSTREAM-(JOIN|OUTER)(THIS|OTHER)-[0-9]{10}-store|.*-(this|other)-join-store";
+
   private StoreRows() {}
 
   static void write(StateStore store, ArrayNode rows) {
     if (store instanceof VersionedKeyValueStore) writeVersions(store, rows);
     else if (store instanceof WindowStore) writeWindows(store, rows);
     else if (store instanceof SessionStore) writeSessions(store, rows);
-    else writeKeyValues(store, rows);
+    // Nothing is shown of what a suppression holds.
+    else if (store instanceof WrappedStateStore) writeKeyValues(store, rows);
   }
 
   private static StateStore below(StateStore store) {
@@ -63,7 +68,9 @@ final class StoreRows {
 
   @SuppressWarnings("unchecked")
   private static void writeWindows(StateStore store, ArrayNode rows) {
-    Format format = Format.of(store, store instanceof TimestampedWindowStore);
+    Format format = store.name().matches(STREAM_OF_JOIN)
+        ? Format.WITHOUT_ITS_TIME
+        : Format.of(store, store instanceof TimestampedWindowStore);
     var bytes = (WindowStore<Bytes, byte[]>) below(store);
     try (KeyValueIterator<Windowed<Bytes>, byte[]> all = bytes.all()) {
       while (all.hasNext()) {
@@ -129,7 +136,9 @@ final class StoreRows {
     /** The bytes of the headers as a varint, the headers, the timestamp, then the value. */
     HEADERS_AND_TIMESTAMP,
     /** The bytes of the headers as a varint, the headers, then the value. */
-    HEADERS;
+    HEADERS,
+    /** Headers and a timestamp stand there for Kafka Streams alone: the store keeps neither. */
+    WITHOUT_ITS_TIME;
 
     static Format of(StateStore store, boolean isTimestamped) {
       boolean hasHeaders = store.getClass().getSimpleName().endsWith("WithHeaders");
@@ -140,10 +149,11 @@ final class StoreRows {
     /** The value, and its timestamp unless it has none. */
     void write(byte[] bytes, ArrayNode row) {
       ByteBuffer rest = ByteBuffer.wrap(bytes);
-      if (this == HEADERS || this == HEADERS_AND_TIMESTAMP) {
+      if (this == HEADERS || this == HEADERS_AND_TIMESTAMP || this == WITHOUT_ITS_TIME) {
         int headerBytes = varint(rest);
         rest.position(rest.position() + headerBytes);
       }
+      if (this == WITHOUT_ITS_TIME) rest.position(rest.position() + Long.BYTES);
       boolean isTimestamped = this == TIMESTAMP || this == HEADERS_AND_TIMESTAMP;
       long timestamp = isTimestamped ? rest.getLong() : -1;
       row.add(Formats.hex(Arrays.copyOfRange(bytes, rest.position(), bytes.length)));
