@@ -173,7 +173,18 @@ export { createLog } from './base/log.ts'
 export type { Log, LogFields, LogLevel, LogSink } from './base/log.ts'
 export type { Logger, LoggerChoice } from './base/logger.ts'
 export { shutdownSignal } from './base/shutdown-signal.ts'
-export type { DeserializationErrorHandler, StreamsConfig, UnreadableRecord } from './config.ts'
+export type { StreamsConfig } from './config.ts'
+export type {
+  DeadLetterRecord,
+  DeserializationErrorHandler,
+  ErrorHandlerContext,
+  ErrorHandling,
+  ErrorResponse,
+  ProcessingErrorContext,
+  ProcessingErrorHandler,
+  ProductionErrorContext,
+  ProductionErrorHandler,
+} from './error-handlers.ts'
 export { KafkaStreams } from './kafka-streams.ts'
 export type {
   KeyQueryMetadata,
@@ -189,8 +200,12 @@ export type { RecordMetadata, TaskId } from './processor/record-metadata.ts'
 export type {
   QueryOptions,
   QueryRangeOptions,
+  QueryScanOptions,
   QueryableKeyValueStore,
+  QueryableSessionStore,
   QueryableStore,
+  QueryableVersionedStore,
+  QueryableWindowStore,
 } from './query/queryable-store.ts'
 export type { StreamsState } from './runtime/streams-state.ts'
 

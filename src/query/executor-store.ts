@@ -2,6 +2,7 @@ import { shownValue } from '../base/shown-value.ts'
 import { StreamsError, messageOf } from '../errors.ts'
 import type { AnyStore, KeyValueStoreDescriptor } from '../store/descriptor.ts'
 import { LocalQuery } from './local-query.ts'
+import { LocalSessionStore, LocalVersionedStore, LocalWindowStore } from './local-windows.ts'
 import type { QueryTarget } from './query-target.ts'
 import type {
   QueryableKeyValueStore,
@@ -29,7 +30,24 @@ export function localStore<D extends AnyStore>(
   descriptor: D,
   servedBy: string,
 ): QueryableStore<D> {
-  return executorStore(new LocalQuery(target, servedBy), descriptor)
+  const store = localStoreOf(target, descriptor, servedBy)
+  // Each kind has its own class; the conditional type cannot follow.
+  return store as unknown as QueryableStore<D>
+}
+
+function localStoreOf(target: QueryTarget, descriptor: AnyStore, servedBy: string): object {
+  switch (descriptor.kind) {
+    case 'key-value':
+      return executorStore(new LocalQuery(target, servedBy), descriptor)
+    case 'window':
+      return new LocalWindowStore(target, descriptor)
+    case 'session':
+      return new LocalSessionStore(target, descriptor)
+    case 'versioned':
+      return new LocalVersionedStore(target, descriptor)
+    default:
+      return descriptor satisfies never
+  }
 }
 
 /** The store as an executor answers for it. */
@@ -38,10 +56,11 @@ export function executorStore<D extends AnyStore>(
   descriptor: D,
 ): QueryableStore<D> {
   if (descriptor.kind !== 'key-value') {
-    const detail = `${descriptor.kind} stores cannot be asked`
+    const detail =
+      `${descriptor.name} is a ${descriptor.kind} store, and those can only be asked in the process ` +
+      `that has them in this version: with KafkaStreams.store`
     throw new StreamsError('QUERY_INVALID', { detail })
   }
-  // The conditional type of a union; each kind gets its own class here.
   return new ExecutorStore(executor, descriptor) as unknown as QueryableStore<D>
 }
 

@@ -8,6 +8,7 @@ import { partitionForKey } from '../protocol/murmur2.ts'
 import type { AnyStore } from '../store/descriptor.ts'
 import { mergeRows } from './page.ts'
 import type {
+  AnyStoreView,
   LocalPartition,
   QueryTarget,
   StorePosition,
@@ -64,16 +65,40 @@ export function partitionOfKey(target: QueryTarget, request: GetRequest): number
   return partitionForKey(request.keyBytes, partitionCountOf(target, request.store))
 }
 
-/**
- * A partition that this instance can read. Throws `STREAMS_REBALANCING` before the first
- * assignment, `STORE_MIGRATED` for one that is elsewhere, `STORE_NOT_AVAILABLE` while it is being
- * restored.
- */
+/** As `queryableDescriptor`, of a key-value store; others answer other questions (`QUERY_INVALID`). */
+export function keyValueDescriptor(target: QueryTarget, store: string): AnyStore {
+  const descriptor = queryableDescriptor(target, store)
+  if (descriptor.kind !== 'key-value') throw otherKind(store, descriptor.kind)
+  return descriptor
+}
+
+function otherKind(store: string, kind: string): StreamsError {
+  const detail = `${store} is a ${kind} store: it cannot be asked as a key-value store`
+  return new StreamsError('QUERY_INVALID', { store, detail })
+}
+
+/** As `readableView`, of a key-value store; others answer other questions (`QUERY_INVALID`). */
 export function readablePartition(
   target: QueryTarget,
   store: string,
   partition: number,
 ): ReadablePartition {
+  const local = readableView(target, store, partition)
+  const { view } = local
+  if (view.kind !== 'key-value') throw otherKind(store, view.kind)
+  return { ...local, view }
+}
+
+/**
+ * A partition that this instance can read. Throws `STREAMS_REBALANCING` before the first
+ * assignment, `STORE_MIGRATED` for one that is elsewhere, `STORE_NOT_AVAILABLE` while it is being
+ * restored.
+ */
+export function readableView(
+  target: QueryTarget,
+  store: string,
+  partition: number,
+): LocalPartition & { readonly partition: number; readonly view: AnyStoreView } {
   const local = target.local(store, partition)
   if (local === undefined) {
     const code = target.hostsKnown ? 'STORE_MIGRATED' : 'STREAMS_REBALANCING'
@@ -85,6 +110,18 @@ export function readablePartition(
     throw new StreamsError('STORE_NOT_AVAILABLE', { store, partition, lag: local.lag, detail })
   }
   return { ...local, view, partition }
+}
+
+/** Numbers of the partitions that this instance holds; an error when there is none. */
+export function partitionsHere(target: QueryTarget, store: string): number[] {
+  const count = partitionCountOf(target, store)
+  const partitions: number[] = []
+  for (let partition = 0; partition < count; partition += 1) {
+    if (target.local(store, partition) !== undefined) partitions.push(partition)
+  }
+  if (partitions.length > 0) return partitions
+  const code = target.hostsKnown ? 'STORE_MIGRATED' : 'STREAMS_REBALANCING'
+  throw new StreamsError(code, { store, partition: 'all' })
 }
 
 /** Rows of several partitions of this instance, read in one go. */
@@ -143,7 +180,7 @@ export class LocalQuery implements QueryExecutor {
   async get(request: GetRequest): Promise<GetAnswer> {
     assertNotAborted(request)
     const { store, keyBytes } = request
-    queryableDescriptor(this.#target, store)
+    keyValueDescriptor(this.#target, store)
     return this.getFrom(partitionOfKey(this.#target, request), store, keyBytes)
   }
 
@@ -170,7 +207,7 @@ export class LocalQuery implements QueryExecutor {
 
   /** Rows of partitions that are here. */
   pageFrom(partitions: readonly ReadablePartition[], request: PageRequest): PageAnswer {
-    const descriptor = queryableDescriptor(this.#target, request.store)
+    const descriptor = keyValueDescriptor(this.#target, request.store)
     const { rows, more } = readRows(partitions, descriptor, request)
     return { kind: 'page', rows, more, meta: this.#metaOf(request.store, partitions) }
   }
@@ -189,18 +226,10 @@ export class LocalQuery implements QueryExecutor {
 
   /** All partitions that this instance holds; one that cannot answer is a failure, not a gap. */
   #allHere(store: string): ReadablePartition[] {
-    queryableDescriptor(this.#target, store)
-    const count = partitionCountOf(this.#target, store)
-    const partitions: ReadablePartition[] = []
-    for (let partition = 0; partition < count; partition += 1) {
-      if (this.#target.local(store, partition) === undefined) continue
-      partitions.push(readablePartition(this.#target, store, partition))
-    }
-    if (partitions.length === 0) {
-      const code = this.#target.hostsKnown ? 'STORE_MIGRATED' : 'STREAMS_REBALANCING'
-      throw new StreamsError(code, { store, partition: 'all' })
-    }
-    return partitions
+    keyValueDescriptor(this.#target, store)
+    return partitionsHere(this.#target, store).map((partition) =>
+      readablePartition(this.#target, store, partition),
+    )
   }
 
   #metaOf(store: string, parts: readonly ReadablePartition[]): QueryMeta {

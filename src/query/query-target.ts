@@ -3,6 +3,11 @@ import type { AnyStore } from '../store/descriptor.ts'
 import type { EntryRow } from '../store/entry-table.ts'
 import type { ValueAndTimestamp } from '../store/key-value-store.ts'
 import type { ReadView } from '../store/read-view.ts'
+import type {
+  SessionReadView,
+  VersionReadView,
+  WindowReadView,
+} from '../store/windowed-read-views.ts'
 
 /**
  * Whether an instance can be asked at all: `rebalancing` still answers for the partitions that it
@@ -19,18 +24,25 @@ export type StoreRow = EntryRow<unknown, unknown>
 /** A value with its timestamp, which is -1 in a store without. */
 export type StoreValue = ValueAndTimestamp<unknown>
 
-/** Reads of one partition of a store, synchronous, between two records of its task. */
+/** Reads of one partition of a key-value store, synchronous, between two records of its task. */
 export type StoreView = Pick<
   ReadView<unknown, unknown>,
-  'getBytes' | 'byteRows' | 'approximateEntryCount'
+  'kind' | 'getBytes' | 'byteRows' | 'approximateEntryCount'
 >
+
+/** Reads of one partition of a store of any kind. */
+export type AnyStoreView =
+  | StoreView
+  | WindowReadView<unknown, unknown>
+  | SessionReadView<unknown, unknown>
+  | VersionReadView<unknown, unknown>
 
 /** A partition of a store that this instance holds. Fetched anew for each question, never kept. */
 export interface LocalPartition {
   readonly role: 'active' | 'global'
   readonly state: 'restoring' | 'running'
   /** Undefined while restoring. */
-  readonly view: StoreView | undefined
+  readonly view: AnyStoreView | undefined
   /** Changelog records that are not in the store yet: 0 when running. */
   readonly lag: number
   readonly position: StorePosition

@@ -15,7 +15,7 @@ import {
   mergePositions,
   partitionCountOf,
   partitionOfKey,
-  queryableDescriptor,
+  keyValueDescriptor,
   readablePartition,
   rowBytes,
   type ReadablePartition,
@@ -80,7 +80,7 @@ export class QueryRouter implements QueryExecutor {
   async get(request: GetRequest): Promise<GetAnswer> {
     assertNotAborted(request)
     const { store, keyBytes } = request
-    queryableDescriptor(this.#target, store)
+    keyValueDescriptor(this.#target, store)
     const partition = partitionOfKey(this.#target, request)
     if (this.#target.local(store, partition) !== undefined) {
       return this.#local.getFrom(partition, store, keyBytes)
@@ -117,7 +117,7 @@ export class QueryRouter implements QueryExecutor {
   async getHere(request: GetRequest): Promise<GetAnswer> {
     assertNotAborted(request)
     const { store, keyBytes } = request
-    queryableDescriptor(this.#target, store)
+    keyValueDescriptor(this.#target, store)
     const partition = partitionOfKey(this.#target, request)
     this.#assertHere(store, partition)
     return this.#local.getFrom(partition, store, keyBytes)
@@ -163,7 +163,7 @@ export class QueryRouter implements QueryExecutor {
     store: string,
     partitions: readonly number[],
   ): { readable: ReadablePartition[]; missing: number[] } {
-    queryableDescriptor(this.#target, store)
+    keyValueDescriptor(this.#target, store)
     const count = partitionCountOf(this.#target, store)
     const readable: ReadablePartition[] = []
     const missing: number[] = []
@@ -224,7 +224,7 @@ export class QueryRouter implements QueryExecutor {
   }
 
   #plan(store: string): Plan {
-    queryableDescriptor(this.#target, store)
+    keyValueDescriptor(this.#target, store)
     const plan: Plan = { here: [], elsewhere: new Map(), missing: new Map() }
     const count = partitionCountOf(this.#target, store)
     for (let partition = 0; partition < count; partition += 1) {
@@ -247,7 +247,7 @@ export class QueryRouter implements QueryExecutor {
   }
 
   #gatherPages(answers: readonly PageAnswer[], request: PageRequest, meta: QueryMeta): PageAnswer {
-    const descriptor = queryableDescriptor(this.#target, request.store)
+    const descriptor = keyValueDescriptor(this.#target, request.store)
     const { rows, more } = mergeRows(
       answers.map((answer) => ({ rows: answer.rows.values(), complete: !answer.more })),
       {

@@ -1,8 +1,7 @@
 import type { Endpoint, HostMap } from '../group/membership.ts'
 import { taskId, type TaskId } from '../processor/record-metadata.ts'
 import type { AnyStore } from '../store/descriptor.ts'
-import type { ReadView } from '../store/read-view.ts'
-import { TypedStore } from '../store/typed-store.ts'
+import type { BuiltStore } from '../store/store-builder.ts'
 import type { StreamTask } from '../task/stream-task.ts'
 import {
   findGlobalStore,
@@ -15,12 +14,20 @@ import type { GlobalWorker } from './global-worker.ts'
 import type { StreamWorker } from './stream-worker.ts'
 import type { StreamsState } from './streams-state.ts'
 
+/** What queries read of a store. */
+type HeldView = ReturnType<Extract<BuiltStore, { readView(): unknown }>['readView']>
+
+/** Undefined: nobody asks for what an operator holds back. */
+function viewOf(store: BuiltStore | undefined): HeldView | undefined {
+  return store !== undefined && 'readView' in store ? store.readView() : undefined
+}
+
 /** A partition of a store that this instance holds. */
 export interface HeldPartition {
   readonly role: 'active' | 'global'
   readonly state: 'restoring' | 'running'
   /** Undefined while restoring. */
-  readonly view: ReadView<unknown, unknown> | undefined
+  readonly view: HeldView | undefined
   /** Changelog records that are not in the store yet. */
   readonly lag: number
   /** By topic and partition, the next offset to be processed. */
@@ -98,7 +105,8 @@ export class InstanceView {
   descriptor(store: string): AnyStore | undefined {
     const { topology } = this.#options
     const found = findStore(topology, store) ?? findGlobalStore(topology, store)
-    return found?.store.descriptor
+    // What an operator holds back is no store to anybody else.
+    return found?.store.buffer === undefined ? found?.store.descriptor : undefined
   }
 
   /** True: every instance holds the whole store. */
@@ -141,7 +149,7 @@ export class InstanceView {
     return {
       role: 'active',
       state: isReadable ? 'running' : 'restoring',
-      view: isReadable && held instanceof TypedStore ? held.readView() : undefined,
+      view: isReadable ? viewOf(held) : undefined,
       lag: isReadable ? 0 : this.#lag(task.id, store),
       position: positionOf(task),
     }
@@ -160,7 +168,7 @@ export class InstanceView {
     return {
       role: 'global',
       state: isReadable ? 'running' : 'restoring',
-      view: isReadable && held instanceof TypedStore ? held.readView() : undefined,
+      view: isReadable ? viewOf(held) : undefined,
       lag: worker?.lag(name) ?? 0,
       position,
     }

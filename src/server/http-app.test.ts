@@ -3,7 +3,7 @@ import type { LightMyRequestResponse } from 'fastify'
 import { afterEach, expect, test } from 'vitest'
 import { HttpInstance, type HttpBody } from '../../test/peers/http-instance.ts'
 import { serdes } from '../serde/serdes.ts'
-import { keyValueStore, type AnyStore } from '../store/descriptor.ts'
+import { keyValueStore, windowStore, type AnyStore } from '../store/descriptor.ts'
 import type { Expose } from './exposure.ts'
 
 const counts = keyValueStore('counts', { key: serdes.string, value: serdes.long })
@@ -64,6 +64,18 @@ test('a value comes as a row with its envelope', async () => {
       partial: false,
     },
   })
+})
+
+test('a window store is listed, and says clearly that it is no key-value store', async () => {
+  const both = { key: serdes.string, value: serdes.long }
+  const bench = new Bench(windowStore('clicks', { ...both, retention: 1, windowSize: 1 }))
+  const { body } = await bench.get('/v1/stores')
+  expect(body).toMatchObject({ stores: [{ name: 'clicks', type: 'window' }] })
+  for (const path of ['keys/kafka', 'keys', 'count']) {
+    const answer = await bench.get(`/v1/stores/clicks/${path}`)
+    expect(answer).toEqual(problem('QUERY_INVALID', 400))
+    expect(answer.body).toMatchObject({ detail: expect.stringContaining('is a window store') })
+  }
 })
 
 test('a key that the owner does not have is a 404 with the envelope', async () => {

@@ -30,6 +30,7 @@ const same = <K, V>(row: EntryRow<K, V>): EntryRow<K, V> => row
  * When the store is closed, also in the middle of a scan, `STORE_NOT_AVAILABLE` is thrown.
  */
 export class ReadView<K, V> implements ReadOnlyKeyValueStore<K, V> {
+  readonly kind = 'key-value'
   readonly #serdes: StoreSerdes<K, V>
   readonly #entries: EntryTable<K, V>
   readonly #iterate: ReadViewOptions<K, V>['iterate']

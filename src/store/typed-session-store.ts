@@ -5,6 +5,7 @@ import type { SessionStore } from './session-store.ts'
 import { noTimestamp } from './stored-value.ts'
 import type { SessionKeys } from './windowed-keys.ts'
 import { scanByTime } from './windowed-scan.ts'
+import { SessionReadView } from './windowed-read-views.ts'
 import { WindowedStore } from './windowed-store.ts'
 import type { Windowed } from './windowed.ts'
 
@@ -48,6 +49,11 @@ export class TypedSessionStore<K, A>
 
   range(options: RangeOptions<K> = {}): StoreIterator<[Windowed<K>, A]> {
     return this.findSessionsRange(options, 0, Infinity, options)
+  }
+
+  /** What queries read. */
+  readView(): SessionReadView<K, A> {
+    return new SessionReadView(this.viewed())
   }
 
   put({ key, window }: Windowed<K>, aggregate: A | undefined): void {

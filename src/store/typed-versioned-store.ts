@@ -5,6 +5,7 @@ import type { StoreIterator } from './key-value-store.ts'
 import { LayeredStore, type LayeredStoreOptions } from './layered-store.ts'
 import type { ChangelogWriter } from './state-store.ts'
 import type { StoredRow } from './stored-value.ts'
+import { VersionReadView } from './windowed-read-views.ts'
 import type { PutVersion, VersionedRecord, VersionedStore } from './versioned-store.ts'
 import type { StoredVersion, VersionedTable } from './versioned-table.ts'
 
@@ -74,6 +75,11 @@ export class TypedVersionedStore<K, V>
     const found = this.#versions.versions(keyBytes, from, to)
     if (options?.reverse === true) found.reverse()
     return this.iterate(new GatheredRows(found), (version) => this.#record(version))
+  }
+
+  /** What queries read. */
+  readView(): VersionReadView<K, V> {
+    return new VersionReadView(this, () => this.isOpen)
   }
 
   /** All rows as they lie: with the number of the segment in front of the key; for tests. */

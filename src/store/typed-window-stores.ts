@@ -4,6 +4,7 @@ import type { StoreIterator, ValueAndTimestamp } from './key-value-store.ts'
 import { noTimestamp } from './stored-value.ts'
 import type { TimestampedWindowStore, WindowRangeOptions, WindowStore } from './window-store.ts'
 import type { WindowKeys } from './windowed-keys.ts'
+import { WindowReadView } from './windowed-read-views.ts'
 import { WindowedStore } from './windowed-store.ts'
 import type { Windowed } from './windowed.ts'
 import type { Shape } from './row-iterator.ts'
@@ -34,6 +35,11 @@ abstract class AnyWindowStore<K, V> extends WindowedStore<K, V, WindowKeys> {
 
   protected write(key: K, value: V | undefined, timestamp: number, start: number): void {
     this.entries.put(this.#at(key, start), value ?? undefined, timestamp)
+  }
+
+  /** What queries read. */
+  readView(): WindowReadView<K, V> {
+    return new WindowReadView(this.viewed(), (start) => this.keys.endOf(start))
   }
 
   protected fetchRows<T>(

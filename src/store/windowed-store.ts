@@ -17,6 +17,7 @@ import {
   type WindowedCache,
   type WindowedTable,
 } from './windowed-scan.ts'
+import type { ViewedWindows } from './windowed-read-views.ts'
 import type { Windowed } from './windowed.ts'
 
 export interface WindowedStoreOptions<K, V, Keys extends WindowedKeys> extends LayeredStoreOptions<
@@ -109,6 +110,20 @@ export abstract class WindowedStore<K, V, Keys extends WindowedKeys> extends Lay
       lowest,
       highest,
       reverse: options?.reverse === true,
+    }
+  }
+
+  /** What a view of the store reads. */
+  protected viewed(): ViewedWindows<K, V> {
+    return {
+      name: this.name,
+      isOpen: () => this.isOpen,
+      peek: (key, start, end) => this.entries.peek(this.sought(key, start, end)),
+      rowsOf: (key, lowest, highest, options) =>
+        this.scanKey(key, this.queryOfKey(key, lowest, highest, options)),
+      rowsBetween: (range, lowest, highest, options) =>
+        this.scanKeys(this.queryOfKeys(range, lowest, highest, options)),
+      iterate: (rows, shape) => this.iterate(rows, shape),
     }
   }
 

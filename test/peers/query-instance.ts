@@ -15,6 +15,7 @@ import type { AnyStore } from '../../src/store/descriptor.ts'
 
 /** The rows of one partition, in an array that is as slow and as plain as can be. */
 export class PlainRows implements StoreView {
+  readonly kind = 'key-value'
   readonly #rows: StoreRow[] = []
   readonly #store: AnyStore
   /** Scans that were not closed. */

@@ -1,6 +1,6 @@
 import { Type, type Static } from 'typebox'
 import { StreamsError } from '../../errors.ts'
-import { queryableDescriptor } from '../../query/local-query.ts'
+import { keyValueDescriptor } from '../../query/local-query.ts'
 import { decodeCursor } from '../../query/page.ts'
 import { pageRowsDefault, pageRowsMax, type PageRequest } from '../../query/request.ts'
 import type { AnyStore } from '../../store/descriptor.ts'
@@ -123,7 +123,7 @@ function open(
 ): { descriptor: AnyStore; router: ReturnType<typeof assertInstance>['router'] } {
   subject.exposure.assertAllowed(name, operation)
   const { target, router } = assertInstance(subject)
-  return { descriptor: queryableDescriptor(target, name), router }
+  return { descriptor: keyValueDescriptor(target, name), router }
 }
 
 function rowFormat(descriptor: AnyStore, key: KeyFormat, isHop: boolean): RowFormat {
