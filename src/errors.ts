@@ -132,6 +132,11 @@ const errorTable = {
     (c) =>
       `The group has no offset for ${text(c['topic'])}-${text(c['partition'])}, and the offset reset of its source is 'none'. Commit one, or state another reset.`,
   ),
+  RECORD_MISSING: row(
+    500,
+    'final',
+    (c) => `There is no record of the topic ${text(c['topic'])} that was not read yet.`,
+  ),
   CLIENT_CLOSED: row(503, 'final', (c) => `The ${text(c['what'])} is closed.`),
   ABORTED: row(503, 'final', (c) => `The wait for ${text(c['what'])} was aborted.`),
 
@@ -187,6 +192,19 @@ const errorTable = {
     'final',
     (c) =>
       `The buffer of ${text(c['node'])} is full: it holds ${text(c['records'])} records and ${text(c['bytes'])} bytes, with limits of ${text(c['maxRecords'])} and ${text(c['maxBytes'])}. Give it more room, or a shorter time to wait.`,
+  ),
+  RECORD_UNWRITABLE: row(500, 'final', (c) => {
+    const step = c['node'] === undefined ? 'The changelog' : `The step ${text(c['node'])}`
+    const cause =
+      c['topic'] === undefined
+        ? 'outside of a record'
+        : `after the record at ${text(c['topic'])}-${text(c['partition'])} offset ${text(c['offset'])}`
+    return `${step} could not write a record to ${text(c['sink'])}, ${cause}${detail(c)}.`
+  }),
+  HANDLER_FAILED: row(
+    500,
+    'final',
+    (c) => `The handler ${text(c['handler'])} failed at the step ${text(c['node'])}${detail(c)}.`,
   ),
   TASK_MIGRATED: row(
     503,

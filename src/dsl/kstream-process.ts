@@ -41,7 +41,7 @@ export function processStream(
 ): StreamState {
   assertFunction(supplier, 'the supplier of process')
   const { graph, node: parent } = state
-  const step = graph.names.step('KSTREAM-PROCESSOR-', name)
+  const step = graph.names.unnumberedStep('KSTREAM-PROCESSOR-', name)
   assertStores(stores, `the step ${step}`)
   const node = new UserProcessorNode(step, userProcessor(supplier, stores), stores)
   graph.add(node, [parent])
@@ -56,7 +56,7 @@ export function processValuesOfStream(
 ): StreamState {
   assertFunction(supplier, 'the supplier of processValues')
   const { graph, node: parent } = state
-  const step = graph.names.step('KSTREAM-PROCESSVALUES-', name)
+  const step = graph.names.unnumberedStep('KSTREAM-PROCESSVALUES-', name)
   assertStores(stores, `the step ${step}`)
   const node = new UserProcessorNode(step, userFixedKeyProcessor(supplier, stores), stores)
   graph.add(node, [parent])

@@ -36,6 +36,13 @@ export class NameProvider {
     return name
   }
 
+  /** The given name, checked, or a generated one, which alone takes a number: Java's process. */
+  unnumberedStep(prefix: string, name?: string): string {
+    if (name === undefined) return this.step(prefix)
+    assertName(name, `a step (${prefix})`)
+    return name
+  }
+
   /** The given name with the suffix, or a generated one. Takes a number in both cases. */
   suffixedStep(prefix: string, suffix: string, name?: string): string {
     return this.step(prefix, name === undefined ? undefined : `${name}${suffix}`)

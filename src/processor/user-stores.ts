@@ -1,6 +1,8 @@
 import { StreamsError } from '../errors.ts'
 import type { TimestampedKeyValueStore } from '../store/key-value-store.ts'
 import { PlainView } from '../store/plain-view.ts'
+import { PlainWindowView } from '../store/plain-window-view.ts'
+import { StampedWindowStore } from '../store/typed-window-stores.ts'
 import { descriptorOf, type StoreAccess, type Stores } from './local-store.ts'
 import type { NodeContext } from './processor.ts'
 
@@ -19,21 +21,18 @@ export function openStores(node: NodeContext, stores: Stores): Readonly<Record<s
 export function openStore(node: NodeContext, access: StoreAccess): object {
   const { name } = descriptorOf(access)
   const store = node.store(name) as object
-  if (keepsTimestamps(store)) {
-    return access.kind === 'timestamped' ? store : plainView(store, node)
-  }
-  if (access.kind !== 'timestamped') return store
+  const plain = plainView(store, () => node.timestamp)
+  if (access.kind !== 'timestamped') return plain ?? store
+  if (plain !== undefined) return store
   const detail = `${node.node} asks for timestamps of the store ${name}, which keeps none`
   throw new StreamsError('TOPOLOGY_INVALID', { detail })
 }
 
-type Timestamped = TimestampedKeyValueStore<unknown, unknown>
-
-function keepsTimestamps(store: object): store is Timestamped {
+/** A store that keeps timestamps as one that does not; undefined: it keeps none. */
+function plainView(store: object, now: () => number): object | undefined {
+  if (store instanceof StampedWindowStore) return new PlainWindowView(store, { now })
   // Of the key-value stores only a plain one can put unless there is something: it needs no timestamp.
-  return 'prefix' in store && !('putIfAbsent' in store)
-}
-
-function plainView(store: Timestamped, node: NodeContext): object {
-  return new PlainView(store, { now: () => node.timestamp })
+  const isStamped = 'prefix' in store && !('putIfAbsent' in store)
+  if (!isStamped) return undefined
+  return new PlainView(store as TimestampedKeyValueStore<unknown, unknown>, { now })
 }

@@ -127,7 +127,11 @@ export class PartitionGroup {
   }
 
   #checkReady(): boolean {
-    if (this.#maxTaskIdleMs < 0 || this.#heads.size === this.#queues.length) return true
+    if (this.#maxTaskIdleMs < 0) return true
+    if (this.#heads.size === this.#queues.length) {
+      this.#idleDeadlines.clear()
+      return true
+    }
     for (const queue of this.#queues) {
       if (queue.hasHead) {
         this.#idleDeadlines.delete(queue)

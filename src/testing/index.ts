@@ -1,5 +1,11 @@
 /** The door `millpond/testing`: tests of topologies without a broker. */
 export type { ProducedRecord } from './produced-records.ts'
-export { TestInputTopic, type TestInputOptions, type TestRecord } from './test-input-topic.ts'
+export {
+  TestInputTopic,
+  type TestInputOptions,
+  type TestRecord,
+  type TestTimes,
+} from './test-input-topic.ts'
 export { TestOutputTopic, type TestOutputRecord } from './test-output-topic.ts'
-export { TopologyTestDriver, type TopologyTestDriverOptions } from './topology-test-driver.ts'
+export type { TopologyTestDriverOptions } from './topology-test-driver-options.ts'
+export { TopologyTestDriver } from './topology-test-driver.ts'

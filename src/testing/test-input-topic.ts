@@ -18,6 +18,14 @@ export interface TestInputOptions {
   readonly advanceTime?: number
 }
 
+/** The times of records that are piped together, in milliseconds. Without: those of the input topic. */
+export interface TestTimes {
+  /** Of the first. */
+  readonly start: number
+  /** From one to the next. Default 0. */
+  readonly advance?: number
+}
+
 /** Takes a serialized record into the topology, and works until nothing is left to do. */
 export type PipeBytes = (
   topic: string,
@@ -75,9 +83,35 @@ export class TestInputTopic<K, V> {
     for (const record of records) this.pipe(record)
   }
 
+  /** Pipes values with the key null, one after the other. */
+  pipeValues(values: Iterable<V | null>, times?: TestTimes): void {
+    const next = this.#timesOf(times)
+    for (const value of values) this.pipe({ key: null, value, timestamp: next() })
+  }
+
+  /** Pipes keys with their values, one after the other. */
+  pipeKeyValues(
+    pairs: Iterable<readonly [key: K | null, value: V | null]>,
+    times?: TestTimes,
+  ): void {
+    const next = this.#timesOf(times)
+    for (const [key, value] of pairs) this.pipe({ key, value, timestamp: next() })
+  }
+
   /** Moves the time of records without a timestamp, in milliseconds. */
   advanceTime(ms: number): void {
     this.#time += ms
+  }
+
+  #timesOf(times: TestTimes | undefined): () => number | undefined {
+    if (times === undefined) return () => undefined
+    const { start, advance = 0 } = times
+    let time = start
+    return () => {
+      const now = time
+      time += advance
+      return now
+    }
   }
 
   #nextTime(): number {

@@ -1,3 +1,4 @@
+import { StreamsError } from '../errors.ts'
 import type { Serde } from '../serde/serde.ts'
 import type { RecordHeaders } from '../store/state-store.ts'
 import type { ProducedRecord } from './produced-records.ts'
@@ -22,19 +23,43 @@ export interface TestOutputRecord<K, V> {
  */
 export class TestOutputTopic<K, V> {
   readonly #queue: ProducedRecord[]
+  readonly #name: string
   readonly #key: Serde<K>
   readonly #value: Serde<V>
 
-  constructor(queue: ProducedRecord[], serdes: { key: Serde<K>; value: Serde<V> }) {
+  constructor(queue: ProducedRecord[], topic: { name: string; key: Serde<K>; value: Serde<V> }) {
     this.#queue = queue
-    this.#key = serdes.key
-    this.#value = serdes.value
+    this.#name = topic.name
+    this.#key = topic.key
+    this.#value = topic.value
   }
 
   /** The next record; undefined when there is none. */
   read(): TestOutputRecord<K, V> | undefined {
     const record = this.#queue.shift()
     return record === undefined ? undefined : this.#decode(record)
+  }
+
+  /**
+   * The next record.
+   *
+   * @throws StreamsError `RECORD_MISSING` when there is none; {@link read} gives undefined then.
+   */
+  readRecord(): TestOutputRecord<K, V> {
+    const record = this.read()
+    if (record === undefined) throw new StreamsError('RECORD_MISSING', { topic: this.#name })
+    return record
+  }
+
+  /** The value of the next record; throws as {@link readRecord}. */
+  readValue(): V {
+    return this.readRecord().value
+  }
+
+  /** Key and value of the next record; throws as {@link readRecord}. */
+  readKeyValue(): [K, V] {
+    const { key, value } = this.readRecord()
+    return [key, value]
   }
 
   /** All that is unread. */
@@ -52,6 +77,15 @@ export class TestOutputTopic<K, V> {
     return this.readAll().map(({ key, value }) => [key, value])
   }
 
+  /**
+   * The last value of each key, of all that is unread. Keys are told apart as a Map does: those that
+   * are objects, such as bytes, are all different.
+   */
+  readKeyValuesToMap(): Map<K, V> {
+    return new Map(this.readKeyValues())
+  }
+
+  /** True: nothing is unread. */
   get isEmpty(): boolean {
     return this.#queue.length === 0
   }

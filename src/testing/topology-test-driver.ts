@@ -8,6 +8,7 @@ import { systemDisk } from '../base/disk.ts'
 import { ManualClock } from '../base/manual-clock.ts'
 import { systemRandom } from '../base/random.ts'
 import type { Topic } from '../dsl/topic.ts'
+import type { ErrorHandling } from '../error-handlers.ts'
 import { StreamsError } from '../errors.ts'
 import { MemoryEngine } from '../kv/memory-engine.ts'
 import { StreamsMetrics } from '../metrics/streams-metrics.ts'
@@ -74,6 +75,13 @@ export class TopologyTestDriver implements Disposable {
   #isClosed = false
 
   constructor(topology: Topology, options: TopologyTestDriverOptions = {}) {
+    const { onDeserializationError, onProcessingError, onProductionError } = options
+    const errorHandling: ErrorHandling = {
+      onDeserializationError,
+      onProcessingError,
+      onProductionError,
+      deadLetterQueueTopic: options.deadLetterQueueTopic,
+    }
     this.#recordsPerPipeMax = options.recordsPerPipeMax ?? recordsPerPipeMaxDefault
     this.#clock = new ManualClock(options.wallClock ?? 0)
     const applicationId = options.applicationId ?? 'topology-test-driver'
@@ -87,7 +95,8 @@ export class TopologyTestDriver implements Disposable {
       engines: this.#stateDirectory?.engines('global') ?? memoryEngines(),
       cacheBytesMax: options.cacheBytes ?? cacheBytesDefault,
       partitionCount: () => 1,
-      onDeserializationError: options.onDeserializationError,
+      ...errorHandling,
+      log: options.log,
     })
     this.#task = new StreamTask({
       id: taskIdOfAll,
@@ -103,7 +112,7 @@ export class TopologyTestDriver implements Disposable {
       emitIntervalMs: 0,
       globalStore: (name) => this.#globalTask.globalStore(name),
       maxTaskIdleMs: options.maxTaskIdle,
-      onDeserializationError: options.onDeserializationError,
+      ...errorHandling,
       log: options.log,
       wake: () => this.#results.notify(),
     })

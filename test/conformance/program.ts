@@ -5,12 +5,22 @@ import { InvalidCase, listOf, type Step } from './case.ts'
 import { globalOps } from './ops/global.ts'
 import { joinOps } from './ops/joins.ts'
 import { OpCall, type OpFamily, type PeekListener } from './ops/op.ts'
+import { processorOps } from './ops/processors.ts'
 import { routeOps } from './ops/routes.ts'
 import { streamOps } from './ops/streams.ts'
 import { tableOps } from './ops/tables.ts'
+import { windowOps } from './ops/windows.ts'
 
 /** Each family of operators brings its ops; a new one is a line here. */
-const families: readonly OpFamily[] = [streamOps, tableOps, globalOps, routeOps, joinOps]
+const families: readonly OpFamily[] = [
+  streamOps,
+  tableOps,
+  globalOps,
+  routeOps,
+  joinOps,
+  windowOps,
+  processorOps,
+]
 
 const ops = new Map(families.flatMap((family) => Object.entries(family.ops)))
 const kinds = families.flatMap((family) => family.kinds ?? [])

@@ -32,6 +32,7 @@ const sourceOps: ReadonlySet<string> = new Set([
   'source',
   'globalTable',
   'globalStore',
+  'addGlobalStore',
   'readOnlyStore',
 ])
 
@@ -111,7 +112,9 @@ function perform(driver: TopologyTestDriver, entry: ScriptEntry, steps: readonly
 
 function sourceOf(name: string, steps: readonly Step[]): Step {
   const source = steps.find(
-    ({ op, topic: topics }) => sourceOps.has(op) && listOf(topics).includes(name),
+    ({ op, topic: topics, pattern }) =>
+      (sourceOps.has(op) && listOf(topics).includes(name)) ||
+      (pattern !== undefined && new RegExp(`^(?:${pattern})$`).test(name)),
   )
   if (source === undefined) throw new InvalidCase(`no step reads the topic ${name}`)
   return source

@@ -5,6 +5,7 @@ import type { StreamsBuilder } from '../../../src/dsl/streams-builder.ts'
 import { topic, type Topic } from '../../../src/dsl/topic.ts'
 import type { Serde } from '../../../src/serde/serde.ts'
 import { keyValueStore, versionedStore } from '../../../src/store/descriptor.ts'
+import type { TimestampExtractor } from '../../../src/topology/node.ts'
 import { InvalidCase, listOf, type Step } from '../case.ts'
 import { serdeOf } from '../formats.ts'
 import {
@@ -136,9 +137,17 @@ export class OpCall {
 
 /** The topics of a source or sink with its serdes. */
 export function topicsOf(step: Step): Topic<unknown, unknown>[] {
-  const { key, value, timestamp } = step
+  return listOf(step.topic).map((name) => topic(name, readingOf(step)))
+}
+
+/** How the topics of a source are read. */
+export function readingOf({ key, value, timestamp }: Step): {
+  key: Serde<unknown>
+  value: Serde<unknown>
+  timestamp?: TimestampExtractor
+} {
   const time = timestamp === undefined ? undefined : libraryFunction(timestamp)
-  const options = {
+  return {
     key: serdeOf(key),
     value: serdeOf(value),
     ...(time !== undefined && {
@@ -146,5 +155,4 @@ export function topicsOf(step: Step): Topic<unknown, unknown>[] {
         (time(v, k) as number | null) ?? ofRecord,
     }),
   }
-  return listOf(step.topic).map((name) => topic(name, options))
 }

@@ -123,12 +123,12 @@ record Call(JsonNode step, StreamsBuilder builder, IntFunction<Object> inputs, P
 
   Consumed<Object, Object> consumed() {
     Consumed<Object, Object> consumed = Consumed.with(serde("key"), serde("value"));
-    if (has("timestamp")) consumed = consumed.withTimestampExtractor(extractor());
+    if (has("timestamp")) consumed = consumed.withTimestampExtractor(extractor(step));
     return has("name") ? consumed.withName(name()) : consumed;
   }
 
   /** The number that the function gives; the record's own timestamp when it gives null. */
-  private TimestampExtractor extractor() {
+  static TimestampExtractor extractor(JsonNode step) {
     Library.Function function = Library.function(step.get("timestamp").asText());
     return (record, partitionTime) -> {
       Object time = function.apply(record.value(), record.key());

@@ -34,6 +34,8 @@ final class Program {
     GlobalOps.addTo(OPS);
     RouteOps.addTo(OPS);
     JoinOps.addTo(OPS);
+    WindowOps.addTo(OPS);
+    ProcessorOps.addTo(OPS);
 
     KINDS.put(KStream.class, "stream");
     KINDS.put(KTable.class, "table");

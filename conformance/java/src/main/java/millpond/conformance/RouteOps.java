@@ -115,7 +115,7 @@ final class RouteOps {
     }
   }
 
-  private static final class Chooser implements TopicNameExtractor<Object, Object> {
+  static final class Chooser implements TopicNameExtractor<Object, Object> {
     private final Library.Function function;
 
     Chooser(Library.Function function) {

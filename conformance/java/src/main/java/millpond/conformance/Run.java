@@ -33,7 +33,7 @@ final class Run {
 
   /** Ops that read topics. */
   private static final Set<String> SOURCE_OPS =
-      Set.of("stream", "table", "source", "globalTable", "globalStore", "readOnlyStore");
+      Set.of("stream", "table", "source", "globalTable", "globalStore", "addGlobalStore", "readOnlyStore");
 
   private final JsonNode topology;
   private final JsonNode script;
@@ -216,8 +216,10 @@ final class Run {
 
   private void writeStores(TopologyTestDriver driver) {
     ObjectNode stores = result.putObject("stores");
-    new TreeMap<>(driver.getAllStateStores())
-        .forEach((name, store) -> StoreRows.write(store, stores.putArray(name)));
+    new TreeMap<>(driver.getAllStateStores()).forEach((name, store) -> {
+      // Null: it was added, and nobody uses it.
+      if (store != null) StoreRows.write(store, stores.putArray(name));
+    });
   }
 
   private static long dropped(TopologyTestDriver driver) {
