@@ -74,11 +74,10 @@ class WindowedWorld {
 
   #build(): StampedWindowStore<string, number> | TypedSessionStore<string, number> {
     const { kind, caching, retention = forEver, cacheBytesMax = 1_000_000 } = this.#variant
-    const serdesOf = { key: serdes.string, value: serdes.int }
+    const persistent = this.engine.persistent
+    const common = { key: serdes.string, value: serdes.int, persistent, caching, retention }
     const descriptor =
-      kind === 'windows'
-        ? windowStore('w', { ...serdesOf, caching, retention, windowSize })
-        : sessionStore('w', { ...serdesOf, caching, retention })
+      kind === 'windows' ? windowStore('w', { ...common, windowSize }) : sessionStore('w', common)
     const store: BuiltStore = buildStore(
       { descriptor, timestamped: kind === 'windows' },
       {
