@@ -6,6 +6,7 @@ import { createRequire } from 'node:module'
 import zlib from 'node:zlib'
 import { messageOf, StreamsError } from '../errors.ts'
 import { checkLz4Frame } from './compression-lz4.ts'
+import { checkZstdFrames } from './compression-zstd.ts'
 import { compressSnappy, decompressSnappy, type SnappyCodec } from './compression-snappy.ts'
 
 /** How the records of a batch are compressed; `compression.type` in Kafka's configuration. */
@@ -105,7 +106,10 @@ function decompressor(compression: Compression): (bytes: Uint8Array, bytesMax: n
     }
     case 'zstd': {
       const zstdDecompress = zstd('zstdDecompressSync')
-      return (bytes, bytesMax) => zstdDecompress(bytes, { maxOutputLength: bytesMax })
+      return (bytes, bytesMax) => {
+        checkZstdFrames(bytes)
+        return zstdDecompress(bytes, { maxOutputLength: bytesMax })
+      }
     }
     default:
       return compression satisfies never
