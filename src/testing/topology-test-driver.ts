@@ -34,6 +34,7 @@ import { GlobalTask } from '../task/global-task.ts'
 import type { TaskEngines } from '../task/state-manager.ts'
 import { StreamTask } from '../task/stream-task.ts'
 import type { StoreNode } from '../topology/node.ts'
+import { assertTopology } from '../topology/assert-topology.ts'
 import type { Topology } from '../topology/topology.ts'
 import { ProducedRecords, type ProducedRecord } from './produced-records.ts'
 import { TestInputTopic, type TestInputOptions } from './test-input-topic.ts'
@@ -75,6 +76,7 @@ export class TopologyTestDriver implements Disposable {
   #isClosed = false
 
   constructor(topology: Topology, options: TopologyTestDriverOptions = {}) {
+    assertTopology(topology)
     const { onDeserializationError, onProcessingError, onProductionError } = options
     const errorHandling: ErrorHandling = {
       onDeserializationError,
