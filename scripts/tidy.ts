@@ -8,6 +8,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 const layerOf: Readonly<Record<string, number>> = {
   base: 0,
   'errors.ts': 0,
+  'error-handlers.ts': 0,
   kv: 1,
   serde: 1,
   protocol: 1,

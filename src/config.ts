@@ -3,29 +3,13 @@ import { join } from 'node:path'
 import { systemClock, type Clock } from './base/clock.ts'
 import { systemDisk, type Disk } from './base/disk.ts'
 import type { Log } from './base/log.ts'
+import { reasonOfIllegalName } from './base/legal-name.ts'
 import { logFrom, loggerProblem, type LoggerChoice } from './base/logger.ts'
 import { systemRandom, type Random } from './base/random.ts'
 import { shownValue } from './base/shown-value.ts'
 import { systemTransport, type Transport } from './base/transport.ts'
+import type { ErrorHandling } from './error-handlers.ts'
 import { StreamsError } from './errors.ts'
-
-/** A record that a serde could not read. Its bytes are borrowed: copy what you keep. */
-export interface UnreadableRecord {
-  readonly task: string
-  readonly topic: string
-  readonly partition: number
-  readonly offset: number
-  /** Milliseconds. */
-  readonly timestamp: number
-  readonly key: Buffer | null
-  readonly value: Buffer | null
-}
-
-/** What to do with a record whose key or value the serde refuses: stop, or drop it and count. */
-export type DeserializationErrorHandler =
-  | 'fail'
-  | 'continue'
-  | ((error: unknown, record: UnreadableRecord) => 'fail' | 'continue')
 
 /**
  * The options of {@link KafkaStreams}. Two are required; the others have Kafka Streams' defaults.
@@ -34,7 +18,7 @@ export type DeserializationErrorHandler =
  * @example
  * const config: StreamsConfig = { applicationId: 'word-count', brokers: ['localhost:9092'] }
  */
-export interface StreamsConfig {
+export interface StreamsConfig extends ErrorHandling {
   /**
    * Names the application: the consumer group, the prefix of its internal topics and its directory
    * below `stateDir`. All instances of one application share it. Java: application.id.
@@ -85,11 +69,6 @@ export interface StreamsConfig {
   readonly topicConfigs?: Readonly<Record<string, string>>
   /** Where other instances reach this one's query service. Java: application.server. */
   readonly endpoint?: { readonly host: string; readonly port: number }
-  /**
-   * `fail` (default) stops the instance, `continue` drops the record and counts it, a function
-   * decides. Java: deserialization.exception.handler.
-   */
-  readonly onDeserializationError?: DeserializationErrorHandler
   /** Where to begin in an input topic when nothing was committed. Default earliest. */
   readonly offsetReset?: 'earliest' | 'latest'
   /**
@@ -103,11 +82,15 @@ export interface StreamsConfig {
 
 /** The options with every default filled in. */
 export interface ResolvedConfig extends Required<
-  Omit<StreamsConfig, 'clientId' | 'groupInstanceId' | 'endpoint' | 'logger'>
+  Omit<
+    StreamsConfig,
+    'clientId' | 'groupInstanceId' | 'endpoint' | 'logger' | 'deadLetterQueueTopic'
+  >
 > {
   readonly log: Log
   readonly clientId: string | undefined
   readonly groupInstanceId: string | undefined
+  readonly deadLetterQueueTopic: string | undefined
   readonly endpoint: { readonly host: string; readonly port: number } | undefined
 }
 
@@ -166,6 +149,11 @@ const applicationId: Check = (value) =>
     ? undefined
     : `it must be 1 to ${applicationIdLengthMax} letters, digits, '.', '_' or '-', because it names topics and a directory; not ${shownValue(value)}`
 
+const topicName: Check = (value) => {
+  const illegal = reasonOfIllegalName(value)
+  return illegal === undefined ? undefined : `it must be the name of a topic: ${illegal}`
+}
+
 const port = (value: number): boolean => Number.isInteger(value) && value >= 1 && value <= 65_535
 
 function isAddress(value: unknown): boolean {
@@ -204,7 +192,7 @@ const topicConfigs: Check = (value) =>
     ? undefined
     : `it must be an object of strings, such as { 'min.insync.replicas': '2' }, not ${shownValue(value)}`
 
-const onDeserializationError: Check = (value) =>
+const errorHandler: Check = (value) =>
   typeof value === 'function'
     ? undefined
     : oneOf('fail', 'continue')(value)?.concat(', or a function')
@@ -241,7 +229,10 @@ const checks: Readonly<Record<keyof StreamsConfig, Check>> = {
   rebalanceTimeout: milliseconds(1),
   topicConfigs,
   endpoint,
-  onDeserializationError,
+  onDeserializationError: errorHandler,
+  onProcessingError: errorHandler,
+  onProductionError: errorHandler,
+  deadLetterQueueTopic: topicName,
   offsetReset: oneOf('earliest', 'latest'),
   logger: loggerProblem,
 }
@@ -322,6 +313,9 @@ export function resolveConfig(
     topicConfigs: Object.freeze({ ...config.topicConfigs }),
     endpoint: config.endpoint && Object.freeze({ ...config.endpoint }),
     onDeserializationError: config.onDeserializationError ?? 'fail',
+    onProcessingError: config.onProcessingError ?? 'fail',
+    onProductionError: config.onProductionError ?? 'fail',
+    deadLetterQueueTopic: config.deadLetterQueueTopic,
     offsetReset: config.offsetReset ?? 'earliest',
     log: logFrom(config.logger ?? 'warn', config.applicationId, clock),
   }

@@ -199,7 +199,8 @@ const errorTable = {
       c['topic'] === undefined
         ? 'outside of a record'
         : `after the record at ${text(c['topic'])}-${text(c['partition'])} offset ${text(c['offset'])}`
-    return `${step} could not write a record to ${text(c['sink'])}, ${cause}${detail(c)}.`
+    const target = c['sink'] === undefined ? '' : ` to ${text(c['sink'])}`
+    return `${step} could not write a record${target}, ${cause}${detail(c)}.`
   }),
   HANDLER_FAILED: row(
     500,

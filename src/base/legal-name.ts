@@ -14,7 +14,8 @@ export function assertName(name: unknown, what: string): asserts name is string 
   throw new StreamsError('TOPOLOGY_INVALID', { detail, name })
 }
 
-function reasonOfIllegalName(name: unknown): string | undefined {
+/** Why Kafka would refuse the name; undefined: it is fine. */
+export function reasonOfIllegalName(name: unknown): string | undefined {
   if (typeof name !== 'string') return 'it must be a string'
   if (name === '') return 'it is empty'
   if (name === '.' || name === '..') return 'it stands for a directory'

@@ -227,6 +227,8 @@ export class GlobalWorker {
       partitionCount: (topic) => client.partitionCount(topic) ?? 0,
       applicationId: config.applicationId,
       onDeserializationError: config.onDeserializationError,
+      onProcessingError: config.onProcessingError,
+      log: config.log,
     })
     this.#task.open()
     this.#lastCheckpointAt = ports.clock.monotonic()

@@ -1,6 +1,11 @@
 import type { SortedRow } from '../kv/sorted-rows.ts'
 import type { Used } from './stamp-order.ts'
-import { noHeaders, type RecordContext, type RecordHeaders } from './state-store.ts'
+import {
+  noHeaders,
+  type RecordContext,
+  type RecordHeaders,
+  type SourceBytes,
+} from './state-store.ts'
 
 /** What finds a key in a Map: see `Serde.identity`; without one, the latin1 string of its bytes. */
 export type CacheKey = string | number | bigint | boolean
@@ -40,6 +45,7 @@ export class CacheEntry<K, V> implements SortedRow, Used {
   #topic = ''
   #partition = -1
   #headers: RecordHeaders = noHeaders
+  #source: SourceBytes | undefined = undefined
 
   constructor(id: CacheKey, key: K, options: { epoch: number; keySize: number }) {
     this.id = id
@@ -60,6 +66,7 @@ export class CacheEntry<K, V> implements SortedRow, Used {
     this.#topic = record.topic
     this.#partition = record.partition
     this.#headers = record.headers
+    this.#source = record.source
   }
 
   /** Makes the record that made the last update the present one. */
@@ -69,5 +76,6 @@ export class CacheEntry<K, V> implements SortedRow, Used {
     record.topic = this.#topic
     record.partition = this.#partition
     record.headers = this.#headers
+    record.source = this.#source
   }
 }

@@ -62,7 +62,9 @@ test('tasks are what has a directory of the form of a task id', () => {
   expect(directory.tasks()).toEqual(['1_12'])
   directory.removeAll()
   expect(directory.tasks()).toEqual([])
-  expect(disk.list('/state/app')).toEqual(expect.arrayContaining(['1_', '_1', 'global']))
+  expect(disk.list('/state/app')).toEqual(expect.arrayContaining(['1_', '_1']))
+  // The global stores are of no task, but their state is the application's.
+  expect(disk.list('/state/app')).not.toContain('global')
 })
 
 test('state that is not used for ten minutes is deleted, and what is used is not', () => {

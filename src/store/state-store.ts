@@ -12,6 +12,14 @@ export interface RecordContext {
   topic: string
   partition: number
   headers: RecordHeaders
+  /** The bytes that the record had when it came; undefined: nobody needs them, or nobody knows. */
+  source?: SourceBytes | undefined
+}
+
+/** Key and value of a record before they were read. */
+export interface SourceBytes {
+  readonly key: Buffer | null
+  readonly value: Buffer | null
 }
 
 /** Headers of a record in their order; names may repeat. Never changed in place: replaced. */

@@ -12,6 +12,8 @@
  */
 import { AssertionError, assert } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
+import { silentLog, type Log } from '../base/log.ts'
+import type { ErrorHandling } from '../error-handlers.ts'
 import { StreamsError, messageOf } from '../errors.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import type { AsyncQueue } from '../processor/async-step.ts'
@@ -21,17 +23,18 @@ import { noHeaders, type ChangelogWriter, type RecordContext } from '../store/st
 import { readOnlyStore } from '../store/read-only-store.ts'
 import { buildStore } from '../store/store-builder.ts'
 import type { GlobalSubtopology } from '../topology/topology.ts'
+import { ErrorHandlers } from './error-handlers.ts'
 import { GlobalOffsets } from './global-offsets.ts'
 import { ProcessorContext, type ContextTask } from './processor-context.ts'
 import { ProcessorMetadata } from './processor-metadata.ts'
-import { RecordQueue, type DeserializationErrorHandler } from './record-queue.ts'
+import { RecordQueue } from './record-queue.ts'
 import type { TaskEngines, TaskStore } from './state-manager.ts'
 import { TaskNode } from './task-node.ts'
 
 /** As Java prints it: the global stores are of no sub-topology and of no partition. */
 export const globalTaskId: TaskId = '-1_-1'
 
-export interface GlobalTaskOptions {
+export interface GlobalTaskOptions extends ErrorHandling {
   readonly applicationId: string
   readonly globalStores: readonly GlobalSubtopology[]
   readonly clock: Clock
@@ -42,8 +45,8 @@ export interface GlobalTaskOptions {
   readonly cacheBytesMax: number
   /** Partitions of a global topic. */
   readonly partitionCount: (topic: string) => number
-  /** Default `fail`. */
-  readonly onDeserializationError?: DeserializationErrorHandler
+  /** Default: nothing is logged. */
+  readonly log?: Log
 }
 
 /** One partition of a global topic. */
@@ -86,10 +89,12 @@ export class GlobalTask implements ContextTask {
     topic: '',
     partition: -1,
     headers: noHeaders,
+    source: undefined,
   }
   readonly metadata = new ProcessorMetadata()
   readonly emitIntervalMs = 0
   readonly #options: GlobalTaskOptions
+  readonly #handlers: ErrorHandlers
   readonly #stores = new Map<string, KeptStore>()
   readonly #inputs: Input[] = []
   /** Inputs that moved since the last checkpoint. */
@@ -101,6 +106,11 @@ export class GlobalTask implements ContextTask {
 
   constructor(options: GlobalTaskOptions) {
     this.#options = options
+    const { record, id: task } = this
+    // Every instance would write the same dead letters.
+    const send = undefined
+    const { log = silentLog } = options
+    this.#handlers = new ErrorHandlers({ ...options, task, record, log, send })
   }
 
   /**
@@ -120,7 +130,9 @@ export class GlobalTask implements ContextTask {
 
   #openStore(topology: GlobalSubtopology): void {
     const { engines, cacheBytesMax, metrics } = this.#options
-    const node = new TaskNode({ name: topology.processor.name, task: this.id, record: this.record })
+    const { name } = topology.processor
+    const { id: task, record } = this
+    const node = new TaskNode({ name, kind: 'processor', task, record, handlers: this.#handlers })
     const store = buildStore(topology.store, {
       taskId: this.id,
       partition: -1,
@@ -145,7 +157,7 @@ export class GlobalTask implements ContextTask {
 
   /** Adds the partitions that are not there yet. */
   #addInputs({ topology: { source }, store, node }: KeptStore): void {
-    const { metrics, partitionCount, clock, onDeserializationError = 'fail' } = this.#options
+    const { metrics, partitionCount, clock, log } = this.#options
     for (const topic of source.topics) {
       const known = this.#inputs.filter((input) => input.topic === topic).length
       for (let partition = known; partition < partitionCount(topic); partition += 1) {
@@ -157,7 +169,8 @@ export class GlobalTask implements ContextTask {
           source,
           node,
           metrics,
-          onDeserializationError,
+          handlers: this.#handlers,
+          log,
           wallClockTime: () => clock.now(),
         })
         const position = store.persistent ? this.#offsets?.get(input) : undefined
@@ -225,6 +238,7 @@ export class GlobalTask implements ContextTask {
         record.topic = queue.topic
         record.partition = queue.partition
         record.headers = queue.headHeaders
+        record.source = queue.headSource
         queue.node.process(queue.headKey, queue.headValue)
         processed += 1
       }

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest'
+import { silentLog } from '../base/log.ts'
 import { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import { RecordBatchBuilder } from '../protocol/record-builder.ts'
 import { serdes } from '../serde/serdes.ts'
 import { noHeaders } from '../store/state-store.ts'
 import type { SourceNode } from '../topology/node.ts'
+import { ErrorHandlers } from './error-handlers.ts'
 import { PartitionGroup } from './partition-group.ts'
 import { RecordQueue } from './record-queue.ts'
 import { TaskNode } from './task-node.ts'
@@ -16,8 +18,11 @@ function batch(...timestamps: number[]): Buffer {
 
 function queueOf(topic: string): RecordQueue {
   const record = { timestamp: -1, offset: -1, topic: '', partition: -1, headers: noHeaders }
+  const metrics = new StreamsMetrics()
+  const task = '0_0'
+  const handlers = new ErrorHandlers({ task, record, metrics, log: silentLog, send: undefined })
   return new RecordQueue({
-    task: '0_0',
+    task,
     topic,
     partition: 0,
     source: {
@@ -28,9 +33,9 @@ function queueOf(topic: string): RecordQueue {
       value: serdes.string as SourceNode['value'],
       internal: false,
     },
-    node: new TaskNode({ name: topic, task: '0_0', record }),
-    metrics: new StreamsMetrics(),
-    onDeserializationError: 'fail',
+    node: new TaskNode({ name: topic, kind: 'source', task, record, handlers }),
+    metrics,
+    handlers,
     wallClockTime: () => 0,
   })
 }

@@ -134,12 +134,13 @@ export class ProcessorContext implements NodeContext {
 
   forwardFrom(key: unknown, value: unknown, origin: RecordContext): void {
     const record = this.#record
-    const { timestamp, offset, topic, partition, headers } = record
+    const { timestamp, offset, topic, partition, headers, source } = record
     record.timestamp = origin.timestamp
     record.offset = origin.offset
     record.topic = origin.topic
     record.partition = origin.partition
     record.headers = origin.headers
+    record.source = origin.source
     try {
       this.forward(key, value)
     } finally {
@@ -148,6 +149,7 @@ export class ProcessorContext implements NodeContext {
       record.topic = topic
       record.partition = partition
       record.headers = headers
+      record.source = source
     }
   }
 
@@ -183,7 +185,7 @@ export class ProcessorContext implements NodeContext {
       try {
         listener(key, newValue, oldValue, timestamp)
       } catch (error) {
-        throw node.failure(error)
+        throw node.finalFailure(error)
       }
     }, options)
   }

@@ -1,9 +1,7 @@
-import type { TaskId } from '../processor/record-metadata.ts'
-import type { RecordContext } from '../store/state-store.ts'
 import { topicOfSink, type Subtopology } from '../topology/topology.ts'
 import { ProcessorContext, type ContextTask } from './processor-context.ts'
 import type { RecordCollector } from './record-collector.ts'
-import { TaskNode } from './task-node.ts'
+import { TaskNode, type TaskNodeOptions } from './task-node.ts'
 
 /**
  * The nodes of a sub-topology as one task runs them
@@ -14,10 +12,10 @@ export class ProcessorTopology {
   readonly #subtopology: Subtopology
   readonly #nodes = new Map<string, TaskNode>()
 
-  constructor(subtopology: Subtopology, options: { task: TaskId; record: RecordContext }) {
+  constructor(subtopology: Subtopology, options: Omit<TaskNodeOptions, 'name' | 'kind'>) {
     this.#subtopology = subtopology
-    for (const { name } of subtopology.nodes) {
-      this.#nodes.set(name, new TaskNode({ name, ...options }))
+    for (const { name, kind } of subtopology.nodes) {
+      this.#nodes.set(name, new TaskNode({ name, kind, ...options }))
     }
     for (const description of subtopology.nodes) {
       if (description.kind === 'source') continue

@@ -3,10 +3,11 @@
  * (org.apache.kafka.streams.processor.internals.RecordCollectorImpl).
  */
 import { assert } from '../base/assert.ts'
+import type { DeadLetterRecord } from '../error-handlers.ts'
+import { isStreamsError } from '../errors.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import type { NodeProcessor } from '../processor/processor.ts'
 import { partitionForKey } from '../protocol/murmur2.ts'
-import type { Serde } from '../serde/serde.ts'
 import {
   noHeaders,
   type ChangelogWriter,
@@ -14,12 +15,15 @@ import {
   type RecordHeaders,
 } from '../store/state-store.ts'
 import type { SinkNode } from '../topology/node.ts'
+import type { ErrorHandlers } from './error-handlers.ts'
 import type { LaterRecord, RecordSink } from './record-sink.ts'
 
 export interface RecordCollectorOptions {
   readonly sink: RecordSink
   readonly metrics: StreamsMetrics
   readonly record: RecordContext
+  /** Decide what happens to a record that cannot be written. */
+  readonly handlers: ErrorHandlers
   /** Of the task: changelog records go to the partition of the same number. */
   readonly partition: number
   /** Topic of the changelog, by store. */
@@ -34,6 +38,7 @@ export class RecordCollector implements ChangelogWriter {
   readonly #sink: RecordSink
   readonly #metrics: StreamsMetrics
   readonly #record: RecordContext
+  readonly #handlers: ErrorHandlers
   readonly #partition: number
   readonly #changelogTopics: ReadonlyMap<string, string>
   #keylessRecords = 0
@@ -42,6 +47,7 @@ export class RecordCollector implements ChangelogWriter {
     this.#sink = options.sink
     this.#metrics = options.metrics
     this.#record = options.record
+    this.#handlers = options.handlers
     this.#partition = options.partition
     this.#changelogTopics = options.changelogTopics
   }
@@ -61,29 +67,86 @@ export class RecordCollector implements ChangelogWriter {
       process: (key, value) => {
         const named = checkedTopic(extractor(value, key, this.#record))
         if (unknownTopics?.has(named) !== true) return this.#send(node, named, key, value)
-        unknownTopics.send(named, this.#later(node, named, key, value))
+        const record = this.#later(node, named, key, value)
+        if (record === undefined) return
+        unknownTopics.send(named, record)
         this.#metrics.recordsProduced.value += 1
       },
     }
   }
 
   #send(node: SinkNode, topic: string, key: unknown, value: unknown): void {
-    const keyBytes = serialized(node.key, key)
-    const valueBytes = serialized(node.value, value)
+    const keyBytes = this.#serialized(node, topic, 'key', key, value)
+    if (keyBytes === undefined) return
+    const valueBytes = this.#serialized(node, topic, 'value', key, value)
+    if (valueBytes === undefined) return
     const partitionCount = this.#sink.partitionCount(topic)
     const partition =
       node.partitioner === undefined
         ? this.#defaultPartition(keyBytes, partitionCount)
         : checkedPartition(node.partitioner(topic, key, value, partitionCount), partitionCount)
     const { timestamp, headers } = this.#record
-    this.#sink.send(topic, partition, keyBytes, valueBytes, timestamp, headers)
+    this.#write(node.name, {
+      topic,
+      partition,
+      key: keyBytes,
+      value: valueBytes,
+      timestamp,
+      headers,
+    })
+  }
+
+  #write(node: string | undefined, record: DeadLetterRecord & { partition: number }): void {
+    const { topic, partition, key, value, timestamp, headers } = record
+    try {
+      this.#sink.send(topic, partition, key, value, timestamp, headers)
+    } catch (error) {
+      if (!isStreamsError(error, 'RECORD_TOO_LARGE')) throw error
+      this.#handlers.unwritable(node, { origin: 'delivery', record }, error)
+      return
+    }
+    this.#metrics.recordsProduced.value += 1
+  }
+
+  /** What a function of the user left undefined is null on the wire. Undefined: it is passed over. */
+  #serialized(
+    node: SinkNode,
+    topic: string,
+    origin: 'key' | 'value',
+    key: unknown,
+    value: unknown,
+  ): Uint8Array | null | undefined {
+    const given = origin === 'key' ? key : value
+    if (given === null || given === undefined) return null
+    try {
+      return node[origin].serialize(given)
+    } catch (error) {
+      const { timestamp, headers } = this.#record
+      const record = { topic, key, value, timestamp, headers }
+      this.#handlers.unwritable(node.name, { origin, record }, error)
+      return undefined
+    }
+  }
+
+  /** Writes a record that a handler gave. */
+  deadLetter({ topic, key, value, timestamp, headers }: DeadLetterRecord): void {
+    const { unknownTopics } = this.#sink
+    const partition = (count: number): number => this.#defaultPartition(key, count)
+    if (unknownTopics?.has(topic) === true) {
+      unknownTopics.send(topic, { partition, key, value, timestamp, headers })
+    } else {
+      const chosen = partition(this.#sink.partitionCount(topic))
+      this.#sink.send(topic, chosen, key, value, timestamp, headers)
+    }
     this.#metrics.recordsProduced.value += 1
   }
 
   /** The partition is chosen when it is known how many there are. */
-  #later(node: SinkNode, topic: string, key: unknown, value: unknown): LaterRecord {
-    const keyBytes = serialized(node.key, key)
-    const valueBytes = serialized(node.value, value)
+  #later(node: SinkNode, topic: string, key: unknown, value: unknown): LaterRecord | undefined {
+    const keyBytes = this.#serialized(node, topic, 'key', key, value)
+    if (keyBytes === undefined) return undefined
+    const valueBytes = this.#serialized(node, topic, 'value', key, value)
+    if (valueBytes === undefined) return undefined
     const { partitioner } = node
     const { timestamp, headers } = this.#record
     return {
@@ -113,8 +176,8 @@ export class RecordCollector implements ChangelogWriter {
     headers: RecordHeaders = noHeaders,
   ): void {
     const topic = this.#changelogTopics.get(store) as string
-    this.#sink.send(topic, this.#partition, key, value, timestamp, headers)
-    this.#metrics.recordsProduced.value += 1
+    const partition = this.#partition
+    this.#write(undefined, { topic, partition, key, value, timestamp, headers })
   }
 }
 
@@ -128,9 +191,4 @@ function checkedPartition(partition: number, partitionCount: number): number {
   throw new Error(
     `the partitioner returned ${partition}, the topic has ${partitionCount} partitions`,
   )
-}
-
-/** What a function of the user left undefined is null on the wire. */
-function serialized(serde: Serde<unknown>, value: unknown): Uint8Array | null {
-  return value === null || value === undefined ? null : serde.serialize(value)
 }

@@ -1,15 +1,14 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { silentLog } from '../base/log.ts'
+import type { DeserializationErrorHandler, ErrorHandlerContext } from '../error-handlers.ts'
 import { StreamsError } from '../errors.ts'
 import { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import { RecordBatchBuilder } from '../protocol/record-builder.ts'
 import { serdes } from '../serde/serdes.ts'
 import { noHeaders } from '../store/state-store.ts'
 import type { SourceNode, TimestampExtractor } from '../topology/node.ts'
-import {
-  RecordQueue,
-  type DeserializationErrorHandler,
-  type UnreadableRecord,
-} from './record-queue.ts'
+import { ErrorHandlers } from './error-handlers.ts'
+import { RecordQueue } from './record-queue.ts'
 import { TaskNode } from './task-node.ts'
 
 interface TestRecord {
@@ -55,8 +54,18 @@ function queueOf(
   } = {},
 ): RecordQueue {
   const record = { timestamp: -1, offset: -1, topic: '', partition: -1, headers: noHeaders }
+  const { onDeserializationError } = options
+  const task = '0_3'
+  const handlers = new ErrorHandlers({
+    task,
+    record,
+    metrics,
+    log: silentLog,
+    send: undefined,
+    onDeserializationError,
+  })
   return new RecordQueue({
-    task: '0_3',
+    task,
     topic: 'in',
     partition: 3,
     source: {
@@ -68,9 +77,9 @@ function queueOf(
       timestamp: options.timestamp,
       internal: false,
     },
-    node: new TaskNode({ name: 'source', task: '0_3', record }),
+    node: new TaskNode({ name: 'source', kind: 'source', task, record, handlers }),
     metrics,
-    onDeserializationError: options.onDeserializationError ?? 'fail',
+    handlers,
     wallClockTime: () => 1_000,
   })
 }
@@ -326,11 +335,11 @@ describe('a record that cannot be deserialized', () => {
   })
 
   test('is shown to a handler, which decides', () => {
-    const seen: UnreadableRecord[] = []
+    const seen: ErrorHandlerContext[] = []
     const queue = queueOf({
       value: long,
-      onDeserializationError: (_error, record) => {
-        seen.push(record)
+      onDeserializationError: (context) => {
+        seen.push(context)
         return 'continue'
       },
     })
@@ -339,13 +348,15 @@ describe('a record that cannot be deserialized', () => {
     expect(drain(queue)).toEqual([[31, 'k', 7, 2]])
     expect(seen).toEqual([
       {
-        task: '0_3',
+        taskId: '0_3',
+        node: 'source',
         topic: 'in',
         partition: 3,
         offset: 30,
         timestamp: 1,
-        key: Buffer.from('k'),
-        value: Buffer.from('short'),
+        headers: [],
+        sourceRawKey: Buffer.from('k'),
+        sourceRawValue: Buffer.from('short'),
       },
     ])
   })

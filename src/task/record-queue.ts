@@ -13,33 +13,11 @@ import { RecordBatchReader } from '../protocol/record-batch.ts'
 import type { TaskId } from '../processor/record-metadata.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import type { Serde } from '../serde/serde.ts'
-import { noHeaders, type RecordHeaders } from '../store/state-store.ts'
+import { noHeaders, type RecordHeaders, type SourceBytes } from '../store/state-store.ts'
 import type { SourceNode, TimestampContext } from '../topology/node.ts'
+import type { ErrorHandlers } from './error-handlers.ts'
 import type { TaskNode } from './task-node.ts'
 import { StreamsError, isStreamsError, messageOf } from '../errors.ts'
-
-/** A record that a serde could not read: what a handler decides on. */
-export interface UnreadableRecord {
-  readonly task: TaskId
-  readonly topic: string
-  readonly partition: number
-  readonly offset: number
-  /** Milliseconds. */
-  readonly timestamp: number
-  /** Borrowed: copy what is kept. */
-  readonly key: Buffer | null
-  /** Borrowed: copy what is kept. */
-  readonly value: Buffer | null
-}
-
-/**
- * What happens to a record that cannot be deserialized: the task fails, or the record is skipped and
- * counted. Java's deserialization.exception.handler.
- */
-export type DeserializationErrorHandler =
-  | 'fail'
-  | 'continue'
-  | ((error: unknown, record: UnreadableRecord) => 'fail' | 'continue')
 
 export interface RecordQueueOptions {
   readonly task: TaskId
@@ -49,7 +27,8 @@ export interface RecordQueueOptions {
   /** Where its records go. */
   readonly node: TaskNode
   readonly metrics: StreamsMetrics
-  readonly onDeserializationError: DeserializationErrorHandler
+  /** Decide what happens to a record that cannot be deserialized. */
+  readonly handlers: ErrorHandlers
   /** Milliseconds since the epoch, for timestamp extractors. */
   readonly wallClockTime: () => number
   /** Hears of records that are dropped for their timestamp. Default: nobody does. */
@@ -77,6 +56,8 @@ export class RecordQueue {
   headTimestamp = -1
   headOffset = -1
   headHeaders: RecordHeaders = noHeaders
+  /** Undefined also when no handler needs it. */
+  headSource: SourceBytes | undefined
 
   /** The largest timestamp taken from here, -1 before the first. */
   partitionTime = -1
@@ -85,7 +66,8 @@ export class RecordQueue {
 
   readonly #task: TaskId
   readonly #metrics: StreamsMetrics
-  readonly #onDeserializationError: DeserializationErrorHandler
+  readonly #handlers: ErrorHandlers
+  readonly #keepsSource: boolean
   readonly #log: Log
   readonly #timestampContext: TimestampContext
   readonly #reader = new RecordBatchReader()
@@ -107,7 +89,8 @@ export class RecordQueue {
     this.node = options.node
     this.#task = options.task
     this.#metrics = options.metrics
-    this.#onDeserializationError = options.onDeserializationError
+    this.#handlers = options.handlers
+    this.#keepsSource = options.handlers.needsSource
     this.#log = options.log ?? silentLog
     this.#timestampContext = contextOf(this, this.#reader, options.wallClockTime)
   }
@@ -266,8 +249,15 @@ export class RecordQueue {
     this.headTimestamp = timestamp
     this.headOffset = offset
     this.headHeaders = reader.headerCount === 0 ? noHeaders : ownedHeaders(reader.headers())
+    if (this.#keepsSource) this.headSource = this.#source()
     this.hasHead = true
     return true
+  }
+
+  /** The bytes at the cursor; not views of what was fetched, which would keep a megabyte alive. */
+  #source(): SourceBytes {
+    const [key, value] = [this.#reader.key(), this.#reader.value()]
+    return { key: key && Buffer.from(key), value: value && Buffer.from(value) }
   }
 
   #extract(
@@ -300,28 +290,18 @@ export class RecordQueue {
   }
 
   #unreadable(error: unknown, offset: number): void {
-    const handler = this.#onDeserializationError
+    const { topic, partition } = this
     const reader = this.#reader
-    const decision =
-      typeof handler === 'string'
-        ? handler
-        : handler(error, {
-            task: this.#task,
-            topic: this.topic,
-            partition: this.partition,
-            offset,
-            timestamp: reader.timestamp,
-            key: reader.key(),
-            value: reader.value(),
-          })
-    if (decision !== 'continue') {
-      throw new StreamsError(
-        'RECORD_UNREADABLE',
-        { ...this.#where(offset), detail: messageOf(error) },
-        { cause: error },
-      )
+    const record = {
+      node: this.source.name,
+      topic,
+      partition,
+      offset,
+      timestamp: reader.timestamp,
+      headers: reader.headerCount === 0 ? noHeaders : ownedHeaders(reader.headers()),
+      ...this.#source(),
     }
-    this.#metrics.dropped('deserialization-error')
+    this.#handlers.unreadable(record, error)
   }
 
   #where(offset: number): Record<string, unknown> {

@@ -558,9 +558,12 @@ describe('a failure', () => {
     task.addRecords('in', 1, batch(0, [['k', 'v', 1]]), 0)
 
     const error = failureOf(() => task.process(1, Infinity))
-    expect(error.code).toBe('PROCESSING_FAILED')
-    expect(error.context).toMatchObject({ node: 'sink', offset: 0 })
+    expect(error.code).toBe('RECORD_UNWRITABLE')
+    expect(error.context).toMatchObject({ node: 'sink', sink: 'out', origin: 'value', offset: 0 })
     expect(error.cause).toMatchObject({ code: 'SERDE_FAILED' })
+    expect(error.message).toBe(
+      'The step sink could not write a record to out, after the record at in-1 offset 0: The serde string could not serialize a value: 42 is not a string..',
+    )
   })
 
   test('of a partitioner that leaves the topic names the sink', () => {
@@ -572,7 +575,7 @@ describe('a failure', () => {
     task.addRecords('in', 1, batch(0, [['k', 'v', 1]]), 0)
 
     expect(failureOf(() => task.process(1, Infinity)).message).toBe(
-      'The step sink failed on the record at in-1 offset 0: the partitioner returned 4, the topic has 4 partitions.',
+      'The step sink could not write a record, after the record at in-1 offset 0: the partitioner returned 4, the topic has 4 partitions.',
     )
   })
 

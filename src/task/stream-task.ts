@@ -12,7 +12,8 @@
  */
 import { AssertionError, assert } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
-import type { Log } from '../base/log.ts'
+import { silentLog, type Log } from '../base/log.ts'
+import type { ErrorHandling } from '../error-handlers.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import type { AsyncQueue, AsyncStepOptions } from '../processor/async-step.ts'
 import type { PunctuationType } from '../processor/processor.ts'
@@ -20,13 +21,12 @@ import { parseTaskId, type TaskId } from '../processor/record-metadata.ts'
 import { noHeaders, type RecordContext } from '../store/state-store.ts'
 import { changelogTopic, type Subtopology } from '../topology/topology.ts'
 import { AsyncStep, AsyncSteps } from './async-step.ts'
+import { ErrorHandlers } from './error-handlers.ts'
 import type { ContextTask } from './processor-context.ts'
-import { processorFailure } from './processor-failure.ts'
 import { ProcessorMetadata } from './processor-metadata.ts'
 import { ProcessorTopology } from './processor-topology.ts'
 import { PunctuationQueue, type Punctuation } from './punctuation.ts'
 import { RecordCollector } from './record-collector.ts'
-import type { DeserializationErrorHandler } from './record-queue.ts'
 import type { RecordSink } from './record-sink.ts'
 import { StateManager, type TaskEngines, type TaskStore } from './state-manager.ts'
 import { TaskInputs } from './task-inputs.ts'
@@ -43,7 +43,7 @@ const nextState: Record<TaskState, Record<TaskEvent, TaskState | 'illegal'>> = {
   closed: { initialize: 'illegal', restored: 'illegal', suspend: 'illegal', close: 'closed' },
 }
 
-export interface StreamTaskOptions {
+export interface StreamTaskOptions extends ErrorHandling {
   readonly id: TaskId
   readonly subtopology: Subtopology
   readonly applicationId: string
@@ -60,8 +60,6 @@ export interface StreamTaskOptions {
   readonly lag?: (topic: string, partition: number) => number | undefined
   /** Milliseconds; negative: never wait for empty partitions. Default 0. */
   readonly maxTaskIdleMs?: number
-  /** Default `fail`. */
-  readonly onDeserializationError?: DeserializationErrorHandler
   /** Finds a global store for a processor to read. Default: there are none. */
   readonly globalStore?: (name: string) => object | undefined
   /** See NodeContext. Default 1000, as in Java. */
@@ -88,6 +86,7 @@ export class StreamTask implements Task, ContextTask {
     topic: '',
     partition: -1,
     headers: noHeaders,
+    source: undefined,
   }
   readonly metadata = new ProcessorMetadata()
   readonly emitIntervalMs: number
@@ -100,6 +99,7 @@ export class StreamTask implements Task, ContextTask {
   #hasWork = false
 
   readonly #options: StreamTaskOptions
+  readonly #handlers: ErrorHandlers
   readonly #collector: RecordCollector
   readonly #stateManager: StateManager
   readonly #topology: ProcessorTopology
@@ -118,10 +118,20 @@ export class StreamTask implements Task, ContextTask {
       const topic = changelogTopic(applicationId, store)
       if (topic !== undefined) changelogTopics.set(store.descriptor.name, topic)
     }
+    const { record } = this
+    this.#handlers = new ErrorHandlers({
+      ...options,
+      task: id,
+      record,
+      log: options.log ?? silentLog,
+      send: (letter) => this.#collector.deadLetter(letter),
+    })
+    const handlers = this.#handlers
     this.#collector = new RecordCollector({
       sink,
       metrics,
-      record: this.record,
+      record,
+      handlers,
       partition: this.partition,
       changelogTopics,
     })
@@ -137,7 +147,7 @@ export class StreamTask implements Task, ContextTask {
       nextOffset: (topic, partition) => sink.nextOffset(topic, partition),
       committedOffset: (topic) => this.#inputs.queue(topic, this.partition)?.committedPosition,
     })
-    this.#topology = new ProcessorTopology(subtopology, { task: id, record: this.record })
+    this.#topology = new ProcessorTopology(subtopology, { task: id, record, handlers })
     this.#inputs = new TaskInputs({
       task: id,
       applicationId,
@@ -146,7 +156,7 @@ export class StreamTask implements Task, ContextTask {
       topology: this.#topology,
       partitionCount: options.partitionCount,
       metrics,
-      onDeserializationError: options.onDeserializationError ?? 'fail',
+      handlers,
       wallClockTime: () => this.wallClockTime(),
       log: options.log,
       maxTaskIdleMs: options.maxTaskIdleMs ?? 0,
@@ -256,6 +266,7 @@ export class StreamTask implements Task, ContextTask {
       record.topic = queue.topic
       record.partition = queue.partition
       record.headers = queue.headHeaders
+      record.source = queue.headSource
       queue.node.process(queue.headKey, queue.headValue)
       queue.take()
       processed += 1
@@ -301,7 +312,7 @@ export class StreamTask implements Task, ContextTask {
     try {
       call(timestamp)
     } catch (error) {
-      throw processorFailure(error, { node, task: this.id, record: this.record })
+      this.#handlers.failed(node, error)
     }
   }
 
@@ -313,6 +324,7 @@ export class StreamTask implements Task, ContextTask {
     record.topic = ''
     record.partition = -1
     record.headers = noHeaders
+    record.source = undefined
   }
 
   /** True: a commit would make something durable. */

@@ -12,17 +12,17 @@
 import { assert } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import type { ErrorHandling } from '../error-handlers.ts'
 import { StreamsError } from '../errors.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import { parseTaskId, type TaskId } from '../processor/record-metadata.ts'
 import type { Topology } from '../topology/topology.ts'
-import type { DeserializationErrorHandler } from './record-queue.ts'
 import type { RecordSink } from './record-sink.ts'
 import type { TaskEngines } from './state-manager.ts'
 import { StreamTask } from './stream-task.ts'
 import type { CommittedOffset } from './task.ts'
 
-export interface TaskManagerOptions {
+export interface TaskManagerOptions extends ErrorHandling {
   readonly topology: Topology
   readonly applicationId: string
   readonly clock: Clock
@@ -41,8 +41,6 @@ export interface TaskManagerOptions {
   readonly lag: (topic: string, partition: number) => number | undefined
   /** Milliseconds; see PartitionGroup. Default 0. */
   readonly maxTaskIdleMs?: number
-  /** Default `fail`. */
-  readonly onDeserializationError?: DeserializationErrorHandler
   /** Finds a global store for a processor to read. Default: there are none. */
   readonly globalStore?: (name: string) => object | undefined
   /** See StreamTaskOptions. */

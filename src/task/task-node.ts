@@ -1,7 +1,18 @@
 import type { NodeProcessor } from '../processor/processor.ts'
 import type { TaskId } from '../processor/record-metadata.ts'
 import type { RecordContext } from '../store/state-store.ts'
+import { finalError, type ErrorHandlers } from './error-handlers.ts'
 import { processorFailure } from './processor-failure.ts'
+
+export interface TaskNodeOptions {
+  readonly name: string
+  /** About what a source or a sink throws, the nearest processor above is asked, as in Java. */
+  readonly kind: 'source' | 'processor' | 'sink'
+  readonly task: TaskId
+  readonly record: RecordContext
+  /** Decide what a failure of a processor means. */
+  readonly handlers: ErrorHandlers
+}
 
 /**
  * A node of the topology as one task runs it (org.apache.kafka.streams.processor.internals.
@@ -11,15 +22,19 @@ export class TaskNode {
   readonly name: string
   /** In the order in which the topology connected them. */
   readonly children: TaskNode[] = []
+  readonly #kind: TaskNodeOptions['kind']
   readonly #task: TaskId
   readonly #record: RecordContext
+  readonly #handlers: ErrorHandlers
   #processor: NodeProcessor = notInitialized
   #isClosed = false
 
-  constructor(options: { name: string; task: TaskId; record: RecordContext }) {
+  constructor(options: TaskNodeOptions) {
     this.name = options.name
+    this.#kind = options.kind
     this.#task = options.task
     this.#record = options.record
+    this.#handlers = options.handlers
   }
 
   initialize(processor: NodeProcessor): void {
@@ -30,7 +45,22 @@ export class TaskNode {
     try {
       this.#processor.process(key, value)
     } catch (error) {
-      throw this.failure(error)
+      this.#failed(error, { key, value })
+    }
+  }
+
+  /** Returns when the record is to be passed over. */
+  #failed(error: unknown, record: { key: unknown; value: unknown } | undefined): void {
+    switch (this.#kind) {
+      case 'source':
+        throw error
+      case 'sink':
+        throw this.#handlers.sinkFailure(this.name, error)
+      case 'processor':
+        this.#handlers.failed(this.name, error, record)
+        break
+      default:
+        throw new TypeError(this.#kind satisfies never)
     }
   }
 
@@ -39,13 +69,18 @@ export class TaskNode {
     try {
       work()
     } catch (error) {
-      throw this.failure(error)
+      this.#failed(error, undefined)
     }
   }
 
   /** What this node threw, with its name and the record; see {@link processorFailure}. */
   failure(error: unknown): unknown {
     return processorFailure(error, { node: this.name, task: this.#task, record: this.#record })
+  }
+
+  /** As {@link TaskNode.failure}, and no handler is asked about it. */
+  finalFailure(error: unknown): unknown {
+    return finalError(this.failure(error))
   }
 
   /**
