@@ -32,6 +32,11 @@ export class ProducerPartition {
   /** Why the last try failed, for the final error. */
   lastFailure: StreamsError | undefined
   #inFlightCount = 0
+  /**
+   * A batch was acknowledged: the broker remembers our numbers. Before, it takes any: a partition that
+   * has just been created may refuse the first batch and take the second, and the first never fits again.
+   */
+  #isKnown = false
   /** A batch failed: the others must come back before anything is sent again, in order. */
   #isSettling = false
   #nextSequence = 0
@@ -68,7 +73,8 @@ export class ProducerPartition {
 
   /** The next batch to be sent; undefined: none, or not now. */
   next(now: number): ProducerBatch | undefined {
-    if (this.retryAt > now || this.#inFlightCount >= inFlightMax) return undefined
+    const most = this.#isKnown ? inFlightMax : 1
+    if (this.retryAt > now || this.#inFlightCount >= most) return undefined
     if (this.#isSettling && this.#inFlightCount > 0) return undefined
     return this.batches.find((batch) => !batch.isInFlight)
   }
@@ -92,6 +98,7 @@ export class ProducerPartition {
   /** The batch is written. `baseOffset` -1: the broker knew it already and does not tell where. */
   acknowledged(batch: ProducerBatch, baseOffset: number): void {
     this.#remove(batch)
+    this.#isKnown = true
     this.#backoff.reset()
     this.lastFailure = undefined
     if (baseOffset >= 0) {
@@ -115,6 +122,7 @@ export class ProducerPartition {
   bumpEpoch(): void {
     this.#isSettling = true
     this.#mustRenumber = true
+    this.#isKnown = false
   }
 
   /** Puts parts in the place of a batch. */

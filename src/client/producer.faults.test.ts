@@ -37,6 +37,18 @@ describe('a record is written once', () => {
     await end()
   })
 
+  test('when a leader that is new takes the second batch but not the first', async () => {
+    const { clock, producer, logs, faults, send, end } = await startProducing({
+      producer: { batchBytes: 200 },
+    })
+    faults.push({ code: errorCode.NOT_LEADER_OR_FOLLOWER })
+    const sent = Array.from({ length: 40 }, (_, index) => `value ${index}`)
+    for (const value of sent) send(value)
+    await settled(clock, producer.flush())
+    expect(logs[0]?.values).toEqual(sent)
+    await end()
+  })
+
   test('when the leader moves between two batches', async () => {
     const { clock, cluster, producer, logs, send, end } = await startProducing({
       nodes: 2,
@@ -207,12 +219,14 @@ describe('failures', () => {
 
   test('a gap in front of the first batch means that written records are lost: it is fatal', async () => {
     const { clock, producer, logs, send, end } = await startProducing()
-    send('a')
-    await settled(clock, producer.flush())
-    // The broker lost its log, as after an unclean election.
-    logs[0]?.batches.splice(0)
-    logs[0]?.values.splice(0)
-    send('b')
+    for (const value of ['a', 'b']) {
+      send(value)
+      await settled(clock, producer.flush())
+    }
+    // The broker lost the end of its log, as after an unclean election.
+    logs[0]?.batches.splice(1)
+    logs[0]?.values.splice(1)
+    send('c')
     await expect(settled(clock, producer.flush())).rejects.toMatchObject({
       code: 'DELIVERY_FAILED',
       context: { detail: expect.stringContaining('OUT_OF_ORDER_SEQUENCE_NUMBER') },

@@ -7,7 +7,7 @@ import { produce } from '../../src/protocol/messages/0-produce.ts'
 import { RecordBatchReader } from '../../src/protocol/record-batch.ts'
 import { ScriptedCluster } from './scripted-cluster.ts'
 
-/** The log of one partition, which checks sequence numbers as a broker does. */
+/** The log of one partition, which checks sequence numbers as Kafka does. */
 export class ScriptedLog {
   readonly values: string[] = []
   readonly batches: { epoch: number; sequence: number; count: number; offset: number }[] = []
@@ -23,9 +23,10 @@ export class ScriptedLog {
       .find((batch) => batch.epoch === epoch && batch.sequence === sequence)
     if (known !== undefined) return { code: 0, offset: known.offset }
     const last = this.batches.at(-1)
-    const expected =
-      last === undefined || last.epoch !== epoch ? 0 : (last.sequence + last.count) % 2 ** 31
-    if (sequence !== expected) return { code: errorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, offset: -1 }
+    // Where a broker remembers nothing of a producer, it takes any number.
+    const follows = last?.epoch === epoch ? (last.sequence + last.count) % 2 ** 31 : 0
+    if (last !== undefined && sequence !== follows)
+      return { code: errorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, offset: -1 }
     const offset = this.values.length
     while (reader.next()) this.values.push(reader.valueString() ?? '(null)')
     this.batches.push({ epoch, sequence, count, offset })
