@@ -31,7 +31,8 @@ export interface StreamJoins<K, V> {
    * a value are dropped and counted; those without a row give nothing. Stream and table must have
    * equally many partitions; a stream whose key may have changed is repartitioned.
    *
-   * A table in a versioned store is asked for the row that was valid at the record's time.
+   * A table in a versioned store is asked for the row that was valid at the record's time; with a
+   * `grace`, records wait so long for late changes of it.
    *
    * @example
    * orders.join(customers, (order, customer) => ({ ...order, name: customer.name }))

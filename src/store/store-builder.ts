@@ -1,9 +1,12 @@
+import { assert } from '../base/assert.ts'
+import { bufferSerde } from '../serde/bytes-serde.ts'
 import { cacheBudget } from './cache-budget.ts'
 import { ChangeBuffer } from './change-buffer.ts'
 import { ChangeloggedTable } from './changelogged-table.ts'
-import type { KeyValueStoreDescriptor } from './descriptor.ts'
+import { keyValueStore, type KeyValueStoreDescriptor } from './descriptor.ts'
 import type { EntryTable } from './entry-table.ts'
 import { PlainKeyValueStore } from './plain-key-value-store.ts'
+import { RecordBuffer, recordBufferChangelog } from './record-buffer.ts'
 import { RecordCache } from './record-cache.ts'
 import type { StoreContext } from './state-store.ts'
 import {
@@ -41,6 +44,7 @@ export type BuiltStore =
   | TypedSessionStore<unknown, unknown>
   | TypedVersionedStore<unknown, unknown>
   | ChangeBuffer
+  | RecordBuffer
 
 /** Makes the store of a task, of the kind that its descriptor says. */
 export function buildStore(
@@ -52,7 +56,8 @@ export function buildStore(node: StoreToBuild, context: StoreContext): BuiltStor
   const { descriptor } = node
   switch (descriptor.kind) {
     case 'key-value':
-      if (node.buffer !== undefined) return buildChangeBuffer({ ...node, descriptor }, context)
+      if (node.buffer === 'changes') return buildChangeBuffer({ ...node, descriptor }, context)
+      if (node.buffer === 'records') return buildRecordBuffer({ ...node, descriptor }, context)
       return buildKeyValueStore({ ...node, descriptor }, context)
     case 'window':
       return buildWindowStore({ ...node, descriptor }, context)
@@ -72,6 +77,22 @@ function buildChangeBuffer(
   const { descriptor } = node
   const changelog = changelogOf(node, context)
   return new ChangeBuffer({ descriptor, record: context.record, changelog })
+}
+
+function buildRecordBuffer(
+  node: StoreToBuild<AnyKeyValueStore>,
+  context: StoreContext,
+): RecordBuffer {
+  const { descriptor } = node
+  const { name, persistent, changelog } = descriptor
+  const options = { persistent, changelog, caching: false, key: bufferSerde, value: bufferSerde }
+  const rows = buildKeyValueStore(
+    { ...node, descriptor: keyValueStore(name, options), timestamped: false },
+    { ...context, changelog: recordBufferChangelog(context.changelog) },
+  )
+  assert(rows instanceof PlainKeyValueStore, 'the rows have no timestamps')
+  const asBytes = rows as unknown as PlainKeyValueStore<Buffer, Buffer>
+  return new RecordBuffer({ descriptor, rows: asBytes, record: context.record })
 }
 
 /**

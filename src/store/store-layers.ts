@@ -12,8 +12,8 @@ export interface StoreToBuild<D extends AnyStore = AnyStore> {
   readonly descriptor: D
   /** Keep a timestamp with each value: every table of the DSL. */
   readonly timestamped: boolean
-  /** What an operator holds back in memory, instead of a store of rows. */
-  readonly buffer?: 'changes' | undefined
+  /** What an operator holds back, instead of a store of rows. */
+  readonly buffer?: 'changes' | 'records' | undefined
   /** Windows and sessions by time first. */
   readonly timeOrdered?: boolean
   /** Changes have the headers of the record that caused them: subscriptions of foreign-key joins. */

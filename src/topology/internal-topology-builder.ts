@@ -200,6 +200,11 @@ export class InternalTopologyBuilder {
     return undefined
   }
 
+  /** How a store that was added is described. */
+  descriptorOf(store: string): AnyStore {
+    return this.#stores.node(store).descriptor
+  }
+
   /** Lets a processor use stores that were added. */
   connectProcessorAndStores(processor: string, stores: readonly string[]): this {
     if (stores.length === 0) throw invalid(`no store was named to connect to ${processor}`)

@@ -106,10 +106,11 @@ export interface StoreNode {
    */
   readonly timestamped: boolean
   /**
-   * Not a store of rows but what an operator holds back, in memory: `changes` of a table, one for each
-   * key, until a suppression lets them go. The descriptor is that of a key-value store.
+   * Not a store of rows but what an operator holds back: `changes` of a table, one for each key, in
+   * memory, until a suppression lets them go; `records` of a stream, all of them, until a table has had
+   * time for late changes. The descriptor is that of a key-value store.
    */
-  readonly buffer?: 'changes'
+  readonly buffer?: 'changes' | 'records'
   /** Windows and sessions by time first, so that those that close are read in order: emit on close. */
   readonly timeOrdered?: boolean
   /** Its changelog has the headers of the records that cause changes: as subscriptions of a join have. */

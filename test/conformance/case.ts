@@ -113,6 +113,8 @@ export interface Step extends ProcessorStore {
   /** Of a join of two streams: milliseconds. */
   readonly windows?: { readonly before: number; readonly after: number; readonly grace: number }
   readonly otherValue?: string
+  /** Of a join with a table: milliseconds. */
+  readonly grace?: number
 }
 
 export interface ScriptRecord {

@@ -1,13 +1,17 @@
 import type { KTable } from '../../../src/dsl/ktable.ts'
 import { joinWindows } from '../../../src/dsl/join-windows.ts'
 import type { StreamJoinOptions } from '../../../src/dsl/kstream-kstream-join.ts'
+import type { TableJoinOptions } from '../../../src/dsl/kstream-ktable-join.ts'
 import { InvalidCase, type Step, type StoreSpec } from '../case.ts'
 import { serdeOf } from '../formats.ts'
 import type { OpCall, OpFamily, Stream } from './op.ts'
 
 type OtherTable = KTable<NonNullable<unknown>, object>
 
-const optionsOf = (call: OpCall): object => ({ ...call.named, ...call.keyAndValue })
+function tableOptionsOf(call: OpCall): TableJoinOptions<unknown, unknown> {
+  const { grace } = call.step
+  return { ...call.named, ...call.keyAndValue, ...(grace !== undefined && { grace }) }
+}
 
 /** Serdes are always stated, as in Kafka Streams; `string` is the default. */
 function streamOptionsOf(call: OpCall): StreamJoinOptions<unknown, unknown, unknown> {
@@ -39,8 +43,8 @@ export const joinOps: OpFamily = {
     'stream.outerJoinStream': (call) =>
       call.stream.outerJoin(call.input<Stream>(1), call.joiner(), streamOptionsOf(call)),
     'stream.joinTable': (call) =>
-      call.stream.join(call.input<OtherTable>(1), call.joiner(), optionsOf(call)),
+      call.stream.join(call.input<OtherTable>(1), call.joiner(), tableOptionsOf(call)),
     'stream.leftJoinTable': (call) =>
-      call.stream.leftJoin(call.input<OtherTable>(1), call.joiner(), optionsOf(call)),
+      call.stream.leftJoin(call.input<OtherTable>(1), call.joiner(), tableOptionsOf(call)),
   },
 }

@@ -77,6 +77,9 @@ final class JoinOps {
   }
 
   private static Joined<Object, Object, Object> joined(Call call) {
-    return Joined.with(call.serdeOrNull("key"), call.serdeOrNull("value"), null, call.name());
+    Joined<Object, Object, Object> joined =
+        Joined.with(call.serdeOrNull("key"), call.serdeOrNull("value"), null, call.name());
+    if (!call.has("grace")) return joined;
+    return joined.withGracePeriod(Duration.ofMillis(call.step().get("grace").asLong()));
   }
 }
