@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { serdes } from '../serde/serdes.ts'
-import { keyValueStore } from './descriptor.ts'
+import { keyValueStore, sessionStore, versionedStore, windowStore } from './descriptor.ts'
 
 /** As a program in JavaScript calls it, which no compiler has read. */
 const untyped = keyValueStore as unknown as (...args: unknown[]) => unknown
@@ -56,5 +56,49 @@ describe('keyValueStore', () => {
     expect(() => untyped(...args)).toThrowError(
       refused('SERDE_MISSING', `No ${part} serde is known for the store a. State it`),
     )
+  })
+})
+
+/** Every other kind, as a program in JavaScript makes it. */
+const kinds: Readonly<Record<string, (...args: unknown[]) => unknown>> = {
+  windowStore: windowStore as never,
+  sessionStore: sessionStore as never,
+  versionedStore: versionedStore as never,
+}
+
+describe.each(Object.keys(kinds))('%s', (kind) => {
+  const make = (...args: unknown[]): unknown => kinds[kind]?.(...args)
+
+  test('checks its name and its serdes as keyValueStore does', () => {
+    const full = { ...both, historyRetention: 5 }
+    expect(make('a', full)).toMatchObject({ name: 'a', ...both })
+    expect(() => make()).toThrowError(refused('TOPOLOGY_INVALID', 'it must be a string'))
+    expect(() => make('a b', full)).toThrowError(refused('TOPOLOGY_INVALID', 'only letters'))
+    expect(() => make('a')).toThrowError(refused('SERDE_MISSING', 'the store a'))
+    expect(() => make('a', { ...full, value: uncalled })).toThrowError(
+      refused('TOPOLOGY_INVALID', 'is a function'),
+    )
+  })
+})
+
+test.each([
+  ['windowStore', { retention: -1 }, 'the retention of the store a must be a whole number of'],
+  ['windowStore', { windowSize: 1.5 }, 'milliseconds from 0, not 1.5'],
+  ['windowStore', { windowSize: '5m' }, 'the windowSize of the store a must be'],
+  ['windowStore', { windowSize: 10, retention: 9 }, 'windows of 10 ms for only 9 ms'],
+  ['sessionStore', { retention: Number.NaN }, 'milliseconds from 0, not NaN'],
+  ['versionedStore', {}, 'the historyRetention of the store a must be'],
+  ['versionedStore', { historyRetention: null }, 'milliseconds from 0, not null'],
+  ['versionedStore', { historyRetention: 5, segmentInterval: 0 }, 'milliseconds from 1, not 0'],
+])('%s with %j is refused', (kind, options, message) => {
+  expect(() => kinds[kind]?.('a', { ...both, ...options })).toThrowError(
+    refused('TOPOLOGY_INVALID', message),
+  )
+})
+
+test('lengths of time at their least are taken', () => {
+  expect(windowStore('a', { ...both, windowSize: 0, retention: 0 })).toMatchObject({ retention: 0 })
+  expect(versionedStore('a', { ...both, historyRetention: 0, segmentInterval: 1 })).toMatchObject({
+    kind: 'versioned',
   })
 })

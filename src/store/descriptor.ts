@@ -1,5 +1,7 @@
 import { assertOptions } from '../base/assert-options.ts'
 import { assertName } from '../base/legal-name.ts'
+import { shownValue } from '../base/shown-value.ts'
+import { StreamsError } from '../errors.ts'
 import { assertSerde } from '../serde/assert-serde.ts'
 import type { Serde } from '../serde/serde.ts'
 
@@ -117,6 +119,16 @@ function assertStore(name: unknown, options: unknown): void {
   assertSerde(value, { part: 'value', of })
 }
 
+/** Refuses what is no length of time; Infinity is one, of what is never deleted. */
+function assertMs(
+  given: unknown,
+  { what, store, least = 0 }: { what: string; store: string; least?: number },
+): void {
+  if ((Number.isInteger(given) && (given as number) >= least) || given === Infinity) return
+  const detail = `the ${what} of the store ${store} must be a whole number of milliseconds from ${least}, not ${shownValue(given)}`
+  throw new StreamsError('TOPOLOGY_INVALID', { detail })
+}
+
 /**
  * Names a store of windows and the serdes of its keys and values. The same value materializes a
  * windowed aggregation and opens the store for queries.
@@ -128,6 +140,14 @@ export function windowStore<K, V>(
   name: string,
   options: { key: Serde<K>; value: Serde<V> } & WindowStoreOptions,
 ): WindowStoreDescriptor<K, V> {
+  assertStore(name, options)
+  const { retention, windowSize } = options
+  if (retention !== undefined) assertMs(retention, { what: 'retention', store: name })
+  if (windowSize !== undefined) assertMs(windowSize, { what: 'windowSize', store: name })
+  if (retention !== undefined && windowSize !== undefined && retention < windowSize) {
+    const detail = `the store ${name} keeps windows of ${windowSize} ms for only ${retention} ms; its retention is at least its windowSize`
+    throw new StreamsError('TOPOLOGY_INVALID', { detail })
+  }
   return Object.freeze({ kind: 'window', name, ...options })
 }
 
@@ -142,6 +162,9 @@ export function sessionStore<K, V>(
   name: string,
   options: { key: Serde<K>; value: Serde<V> } & SessionStoreOptions,
 ): SessionStoreDescriptor<K, V> {
+  assertStore(name, options)
+  const { retention } = options
+  if (retention !== undefined) assertMs(retention, { what: 'retention', store: name })
   return Object.freeze({ kind: 'session', name, ...options })
 }
 
@@ -160,5 +183,11 @@ export function versionedStore<K, V>(
   name: string,
   options: { key: Serde<K>; value: Serde<V> } & VersionedStoreOptions,
 ): VersionedStoreDescriptor<K, V> {
+  assertStore(name, options)
+  const { historyRetention, segmentInterval } = options
+  assertMs(historyRetention, { what: 'historyRetention', store: name })
+  if (segmentInterval !== undefined) {
+    assertMs(segmentInterval, { what: 'segmentInterval', store: name, least: 1 })
+  }
   return Object.freeze({ kind: 'versioned', name, ...options })
 }
