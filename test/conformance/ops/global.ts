@@ -1,5 +1,7 @@
 import { GlobalKTableImpl, type GlobalTableStoreRef } from '../../../src/dsl/global-ktable-impl.ts'
 import type { GlobalKTable } from '../../../src/dsl/global-ktable.ts'
+import { storeOf } from '../processor-program.ts'
+import { processorOf } from '../processors.ts'
 import type { OpCall, OpFamily } from './op.ts'
 
 type GlobalTable = GlobalKTable<unknown, object>
@@ -22,6 +24,11 @@ export const globalOps: OpFamily = {
     'builder.globalTable': (call) => {
       const stored = call.stored() as { store?: GlobalTableStoreRef<unknown, object> }
       return call.builder.globalTable(call.topic, { ...call.named, ...stored })
+    },
+    'builder.addGlobalStore': (call) => {
+      const { processor = '', uses: [spec = {}] = [] } = call.step
+      const store = storeOf(spec)
+      call.builder.addGlobalStore(store, call.topic, processorOf(processor, [store]), call.named)
     },
     'stream.joinGlobalTable': (call) => {
       const { table, joiner, options } = joinOf(call)
