@@ -55,6 +55,11 @@ export interface StreamsConfig extends ErrorHandling {
    * Java: max.task.idle.ms.
    */
   readonly maxTaskIdle?: number
+  /**
+   * How old what is known of topics may be: by then partitions that were added, and topics that match a
+   * pattern, are found. Default 5 min. Java: metadata.max.age.ms.
+   */
+  readonly metadataMaxAge?: number
   /** Records of a partition that are held ready; above it fetching pauses. Default 1000. */
   readonly bufferedRecordsPerPartition?: number
   /** Static membership: an instance that returns under this id takes its tasks back without a rebalance. */
@@ -222,6 +227,7 @@ const checks: Readonly<Record<keyof StreamsConfig, Check>> = {
   standbyReplicas,
   replicationFactor,
   maxTaskIdle,
+  metadataMaxAge: milliseconds(1),
   bufferedRecordsPerPartition: integer(1, 2 ** 31 - 1, 'records'),
   groupInstanceId: text,
   sessionTimeout: milliseconds(1),
@@ -305,6 +311,7 @@ export function resolveConfig(
     standbyReplicas: 0,
     replicationFactor: config.replicationFactor ?? -1,
     maxTaskIdle: config.maxTaskIdle ?? 0,
+    metadataMaxAge: config.metadataMaxAge ?? 300_000,
     bufferedRecordsPerPartition: config.bufferedRecordsPerPartition ?? 1000,
     groupInstanceId: config.groupInstanceId,
     sessionTimeout: config.sessionTimeout ?? 45_000,

@@ -307,6 +307,7 @@ export class KafkaStreams implements AsyncDisposable {
         transport,
         log: this.#log,
         clientId: clientId ?? `${applicationId}-${processId}`,
+        metadataMaxAgeMs: this.#config.metadataMaxAge,
       })
       this.#workers = this.#makeWorkers(this.#client, this.#directory)
       if (this.#isPaused) this.#workers.pause()

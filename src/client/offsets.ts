@@ -62,7 +62,8 @@ export function partitionKey(topic: string, partition: number): PartitionKey {
  * UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID): another may hold the tasks already, nothing was committed.
  * Rejects with `KAFKA_ERROR` whose `context.error` is `REBALANCE_IN_PROGRESS` when the group waits
  * for the assignment: the member is still valid and nothing was committed; commit again once the
- * rebalance is over (or give the partitions up without a commit).
+ * rebalance is over (or give the partitions up without a commit). Rejects at once with that of
+ * `UNKNOWN_TOPIC_OR_PARTITION` when a topic was deleted: the others are committed.
  */
 export async function commitOffsets(
   client: KafkaClient,
@@ -90,7 +91,7 @@ export async function commitOffsets(
       })),
     },
     { coordinatorOf: groupId },
-    { ...requestOptions(options), errorCodeOf: (answer) => commitFailure(answer)?.errorCode ?? 0 },
+    { ...requestOptions(options), errorCodeOf: repeatedCommitFailure },
   )
   const failed = commitFailure(response)
   if (failed === undefined) return
@@ -103,6 +104,12 @@ export async function commitOffsets(
     })
   }
   throw kafkaFailure(offsetCommit.name, failed.errorCode, { subject: failed.subject })
+}
+
+/** To ask again does not bring a topic back. */
+function repeatedCommitFailure(response: ResponseOf<typeof offsetCommit>): number {
+  const code = commitFailure(response)?.errorCode ?? errorCode.NONE
+  return code === errorCode.UNKNOWN_TOPIC_OR_PARTITION ? errorCode.NONE : code
 }
 
 /** The failure of one partition, the worst first: that of the member, then one that does not pass. */

@@ -32,6 +32,8 @@ import {
 /** Wait after a try that failed, with jitter of half. */
 const retryBackoffMs = 200
 
+const topicCheckIntervalMsDefault = 300_000
+
 /** How long `stop` waits for a rebalance, so that it can commit in the new generation. */
 const stopPatienceMs = 10_000
 
@@ -39,8 +41,10 @@ const stopPatienceMs = 10_000
 export interface ClassicMemberOptions extends ClassicSessionOptions {
   readonly processId: string
   readonly endpoint: Endpoint | undefined
-  /** The topics that the application reads. */
+  /** The topics that the application reads, but for those of patterns. */
   readonly topics: readonly string[]
+  /** Between two looks of who leads whether other topics match a pattern. Default 300 s. */
+  readonly topicCheckIntervalMs?: number
   readonly heartbeatIntervalMs: number
   readonly leader: Leader
   /** Tasks of which there is state on disk. */
@@ -48,6 +52,12 @@ export interface ClassicMemberOptions extends ClassicSessionOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
+}
+
+/** What the member that leads has seen of the topics. */
+interface LedTopics {
+  readonly matchedTopics: readonly string[]
+  readonly partitions: ReadonlyMap<string, number | undefined>
 }
 
 const noTasks: TaskSet = { active: new Set(), standby: new Set() }
@@ -72,8 +82,10 @@ export class ClassicMember implements GroupMembership {
   #nonce: number
   #joined: JoinGroupResult | undefined
   #assignment: AssignmentData | undefined
-  /** Partitions of the topics when this member gave out tasks; undefined: another one leads. */
-  #ledPartitions: Map<string, number | undefined> | undefined
+  /** What this member saw when it gave out tasks; undefined: another one leads. */
+  #led: LedTopics | undefined
+  /** Topics that match a pattern, as of the last assignment. */
+  #matchedTopics: readonly string[] = []
   /** Noted from outside the loop; the loop acts on them. */
   #rejoinReason: string | undefined
   #lostReason: Error | undefined
@@ -97,7 +109,7 @@ export class ClassicMember implements GroupMembership {
     assert(this.#handlers === undefined, 'a membership is started once')
     this.#handlers = handlers
     this.#rejoin('the instance starts')
-    this.#done = Promise.all([this.#run(handlers), this.#beat()])
+    this.#done = Promise.all([this.#run(handlers), this.#beat(), this.#watchTopics()])
   }
 
   identity(): GroupIdentity | undefined {
@@ -179,7 +191,7 @@ export class ClassicMember implements GroupMembership {
     this.#joined = undefined
     const leads = joined.leader === joined.memberId && !joined.skipAssignment
     const assignments = leads ? await this.#lead(joined) : new Map<string, Uint8Array>()
-    this.#ledPartitions = leads ? this.#partitionsNow() : undefined
+    if (!leads) this.#led = undefined
     if ('refused' in assignments) return this.#refused(assignments)
     const result = await this.#session.sync(assignments, this.#hurry.signal)
     if ('refused' in result) return this.#refused(result)
@@ -203,7 +215,9 @@ export class ClassicMember implements GroupMembership {
         const data = decodeSubscription(userData ?? Buffer.alloc(0))
         return { memberId, generation: generationId, data }
       })
-      return await leader.assign(members, this.#hurry.signal)
+      const { assignments, matchedTopics } = await leader.assign(members, this.#hurry.signal)
+      this.#led = { matchedTopics, partitions: this.#partitionsNow(matchedTopics) }
+      return assignments
     } catch (error) {
       if (!(error instanceof StreamsError) || this.#hurry.signal.aborted) throw error
       // Joining again later also calls the others back from their wait for this assignment.
@@ -211,20 +225,46 @@ export class ClassicMember implements GroupMembership {
     }
   }
 
-  #partitionsNow(): Map<string, number | undefined> {
+  #partitionsNow(matchedTopics: readonly string[]): Map<string, number | undefined> {
     const { client, topics } = this.#options
-    return new Map(topics.map((topic) => [topic, client.partitionCount(topic)]))
+    const read = [...topics, ...matchedTopics]
+    return new Map(read.map((topic) => [topic, client.partitionCount(topic)]))
   }
 
   /** Partitions that were added have no task yet: whoever leads calls for a round that gives them out. */
   #checkPartitions(): void {
-    for (const [topic, count] of this.#ledPartitions ?? []) {
+    for (const [topic, count] of this.#led?.partitions ?? []) {
       const now = this.#options.client.partitionCount(topic)
       // Internal topics may have been made a moment ago; how many partitions they have is ours to say.
       if (count === undefined || now === undefined || now === count) continue
-      this.#ledPartitions = undefined
-      this.#rejoinReason ??= `the topic ${topic} has ${now} partitions now`
-      return this.#wake()
+      return this.#leadAgain(`the topic ${topic} has ${now} partitions now`)
+    }
+  }
+
+  /** What has changed is given out in a new round. */
+  #leadAgain(reason: string): void {
+    this.#led = undefined
+    this.#rejoinReason ??= reason
+    this.#wake()
+  }
+
+  /** Whoever leads calls for a round when topics that match a pattern have come or gone. */
+  async #watchTopics(): Promise<void> {
+    const { leader, topicCheckIntervalMs = topicCheckIntervalMsDefault } = this.#options
+    const { signal } = this.#ended
+    while (leader.hasPatterns && !signal.aborted) {
+      await sleep(this.#clock, topicCheckIntervalMs, signal)
+      const led = this.#led
+      if (led === undefined || signal.aborted) continue
+      try {
+        const now = await leader.matchedTopics(signal)
+        const isSame = now.join() === led.matchedTopics.join()
+        if (!isSame && this.#led === led) this.#leadAgain('other topics match a pattern now')
+      } catch (error) {
+        // The next look is not far; a cluster that is gone is noticed by the heartbeats.
+        if (!signal.aborted)
+          this.#log.warn('the topics could not be listed', { error: messageOf(error) })
+      }
     }
   }
 
@@ -247,7 +287,8 @@ export class ClassicMember implements GroupMembership {
     if (this.#stopMode !== undefined) return this.#enter('stop')
     // Noted before the call: when it fails half way, what was begun must be closed as well.
     this.#held = target
-    await handlers.onAssign(target)
+    this.#matchedTopics = assignment.matchedTopics
+    await handlers.onAssign(target, assignment.matchedTopics)
     if (this.#lostReason !== undefined) return this.#enter('lose')
     const { endpoint } = this.#options
     if (revoked.size > 0) this.#rejoinReason ??= 'gave up tasks that another member waits for'
@@ -377,7 +418,7 @@ export class ClassicMember implements GroupMembership {
       stored: [...stored()],
     })
     return encodeConsumerSubscription({
-      topics: [...topics],
+      topics: [...topics, ...this.#matchedTopics],
       userData,
       // What a member holds is told as task ids in the user data; nobody else looks at this.
       ownedPartitions: [],

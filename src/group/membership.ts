@@ -30,8 +30,11 @@ export type HostMap = ReadonlyMap<string, { readonly endpoint: Endpoint; readonl
 export interface MembershipHandlers {
   /** Stop, commit with `identity()`, and close these. Resolved: others may have them. */
   onRevoke(active: ReadonlySet<TaskId>): Promise<void>
-  /** Hold exactly this. Resolved: acknowledged. */
-  onAssign(target: TaskSet): Promise<void>
+  /**
+   * Hold exactly this, and let sources with a pattern read these topics. Resolved: acknowledged. It
+   * may be what is held and read already.
+   */
+  onAssign(target: TaskSet, matchedTopics: readonly string[]): Promise<void>
   /** Close everything without a commit: another member may hold it already. */
   onLost(reason: Error): Promise<void>
   /** The complete map; called after each assignment, before `onAssign`. */

@@ -55,6 +55,7 @@ const assignment: AssignmentData = {
     ['a:1', { endpoint: { host: 'a', port: 1 }, tasks: tasks(['0_0']) }],
     ['b:2', { endpoint: { host: 'b', port: 2 }, tasks: tasks(['0_1'], ['0_0']) }],
   ]),
+  matchedTopics: [],
 }
 
 // no error · active {0: 1} · standby {} · two hosts: "a":1 {0: 0} {} · "b":2 {0: 1} {0: 0}
@@ -69,10 +70,18 @@ test('an assignment has these bytes', () => {
   expect(decodeAssignment(Buffer.from(assignmentHex, 'hex'))).toEqual(assignment)
 })
 
+test('the topics that match a pattern follow, where there are some', () => {
+  const matched = { ...assignment, matchedTopics: ['a', 'bc'] }
+  expect(encodeAssignment(matched).toString('hex')).toBe(
+    `${assignmentHex}${packed('02 0261 036263')}`,
+  )
+  expect(decodeAssignment(encodeAssignment(matched))).toEqual(matched)
+})
+
 test('a failure of the leader reaches the member as the same error', () => {
   const error = new StreamsError('SOURCE_TOPIC_MISSING', { topic: 'orders' })
   const { error: received } = decodeAssignment(
-    encodeAssignment({ error, tasks: tasks([]), hosts: new Map() }),
+    encodeAssignment({ error, tasks: tasks([]), hosts: new Map(), matchedTopics: [] }),
   )
   expect(received?.code).toBe('SOURCE_TOPIC_MISSING')
   expect(received?.message).toBe(
@@ -98,7 +107,7 @@ test('a large assignment is deflated: 100 hosts with 10 tasks each take less tha
     const own = Array.from({ length: 10 }, (_, index) => taskId(0, host + index * 100))
     hosts.set(`${endpoint.host}:7070`, { endpoint, tasks: tasks(own) })
   }
-  const data = { error: undefined, tasks: tasks(['0_0']), hosts }
+  const data = { error: undefined, tasks: tasks(['0_0']), hosts, matchedTopics: [] }
   const bytes = encodeAssignment(data)
   expect(bytes.length).toBeLessThan(2000)
   expect(decodeAssignment(bytes)).toEqual(data)

@@ -50,6 +50,8 @@ export interface AssignmentData {
   readonly error: StreamsError | undefined
   readonly tasks: TaskSet
   readonly hosts: HostMap
+  /** Topics that the patterns of the topology match, as the leader saw the cluster. */
+  readonly matchedTopics: readonly string[]
 }
 
 const subscriptionName = "a member's subscription"
@@ -94,6 +96,9 @@ export function encodeAssignment(data: AssignmentData): Buffer {
     writeEndpoint(body, endpoint)
     writeTaskSet(body, tasks)
   }
+  // Without patterns the bytes end here.
+  if (data.matchedTopics.length > 0) body.uvarint(data.matchedTopics.length)
+  for (const topic of data.matchedTopics) body.compactString(topic)
   return seal(body.finish())
 }
 
@@ -112,7 +117,14 @@ export function decodeAssignment(bytes: Buffer): AssignmentData {
     const endpoint = readEndpoint(body) ?? body.fail('a host without an endpoint')
     hosts.set(hostKey(endpoint), { endpoint, tasks: readTaskSet(body) })
   }
-  return { error, tasks, hosts }
+  return { error, tasks, hosts, matchedTopics: readMatchedTopics(body) }
+}
+
+/** Where there are none, the bytes end before them. */
+function readMatchedTopics(body: Reader): string[] {
+  if (body.remaining === 0) return []
+  body.field = 'matchedTopics'
+  return Array.from({ length: boundedCount(body) }, () => body.compactString())
 }
 
 /** The key of a host in a {@link HostMap}. */

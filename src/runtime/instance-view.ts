@@ -124,7 +124,9 @@ export class InstanceView {
    * Undefined: not known yet, or there is no such store.
    */
   partitionCount(store: string): number | undefined {
-    const { topology, applicationId, topicPartitions } = this.#options
+    const { applicationId, topicPartitions } = this.#options
+    // With the topics that its patterns match, once the group has told.
+    const topology = this.#options.worker()?.topology ?? this.#options.topology
     // It is one thing, wherever its records came from.
     if (this.isGlobal(store)) return 1
     const found = findStore(topology, store)

@@ -72,6 +72,7 @@ interface Job {
 export class StreamWorker implements MembershipHandlers {
   readonly #options: StreamWorkerOptions
   readonly #log: Log
+  readonly #topics: WorkerTopics
   readonly #membership: GroupMembership
   readonly #tasks: WorkerTasks
   readonly #commit: WorkerCommit
@@ -97,6 +98,7 @@ export class StreamWorker implements MembershipHandlers {
     const topics = new WorkerTopics(topology, applicationId)
     this.#options = options
     this.#log = log
+    this.#topics = topics
     this.#tasks = new WorkerTasks({
       ...options,
       topics,
@@ -113,6 +115,7 @@ export class StreamWorker implements MembershipHandlers {
       processId,
       endpoint: config.endpoint,
       topics: topics.sources,
+      topicCheckIntervalMs: config.metadataMaxAge,
       leader: new Leader({ client, topology, ...config }),
       stored: () => states.stored(),
       clock,
@@ -134,6 +137,11 @@ export class StreamWorker implements MembershipHandlers {
       'Time that the worker keeps the event loop before it breathes.',
       turnBoundsSeconds,
     )
+  }
+
+  /** With the topics that its patterns match. */
+  get topology(): Topology {
+    return this.#topics.topology
   }
 
   /** The tasks at present: others after a membership was lost. */
@@ -182,8 +190,8 @@ export class StreamWorker implements MembershipHandlers {
     return this.#enqueue(() => this.#revoke(sortedTaskIds(active)))
   }
 
-  onAssign(target: TaskSet): Promise<void> {
-    return this.#enqueue(() => this.#assign(target))
+  onAssign(target: TaskSet, matchedTopics: readonly string[]): Promise<void> {
+    return this.#enqueue(() => this.#assign(target, matchedTopics))
   }
 
   onLost(reason: Error): Promise<void> {
@@ -328,21 +336,22 @@ export class StreamWorker implements MembershipHandlers {
 
   // Jobs.
 
-  async #assign(target: TaskSet): Promise<void> {
+  async #assign(target: TaskSet, matchedTopics: readonly string[]): Promise<void> {
+    const haveTopicsChanged = this.#topics.match(matchedTopics)
+    if (haveTopicsChanged) this.#log.info('topics match a pattern', { topics: matchedTopics })
     const held = this.#tasks.manager.tasks
     const added = sortedTaskIds(target.active).filter((id) => !held.has(id))
     this.#tasks.setTarget(target.active)
     if (added.length > 0) this.#options.listener.onStatus('rebalancing')
-    await this.#open(added)
+    await this.#open(added, haveTopicsChanged)
     this.#tellStatus()
   }
 
-  async #open(ids: readonly TaskId[]): Promise<void> {
+  async #open(ids: readonly TaskId[], haveTopicsChanged: boolean): Promise<void> {
     try {
-      if (ids.length === 0) {
-        await this.#tasks.learnTopics()
-        return
-      }
+      await this.#tasks.learnTopics()
+      if (haveTopicsChanged) await this.#tasks.updateInputs()
+      if (ids.length === 0) return
       await this.#tasks.open(ids)
       this.#log.info('tasks were assigned', { tasks: ids })
     } catch (error) {

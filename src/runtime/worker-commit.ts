@@ -112,16 +112,32 @@ export class WorkerCommit {
     const { client, membership } = this.#options
     const identity = membership.identity()
     if (identity === undefined) return 'later'
+    // Of a topic that was deleted nobody will ask for the offset.
+    const existing = offsets.filter(({ topic }) => client.partitionCount(topic) !== undefined)
     try {
-      await commitOffsets(client, identity, offsets)
+      await commitOffsets(client, identity, existing)
       return 'done'
     } catch (error) {
+      if (kafkaErrorName(error) === 'UNKNOWN_TOPIC_OR_PARTITION') {
+        await this.#learnTopics(existing)
+        return 'later'
+      }
       if (kafkaErrorName(error) === 'REBALANCE_IN_PROGRESS' || canPass(error)) return 'later'
       // A rebalance overtook the request: it was refused for its old generation, and the member is
       // as good as before. If it is not, it hears that from the coordinator itself.
       const isOvertaken = !isSame(identity, membership.identity())
       if (isStreamsError(error, 'TASK_MIGRATED') && isOvertaken) return 'later'
       throw error
+    }
+  }
+
+  /** Finds out which of these topics are there. */
+  async #learnTopics(offsets: readonly CommittedOffset[]): Promise<void> {
+    const topics = [...new Set(offsets.map(({ topic }) => topic))]
+    try {
+      await this.#options.client.topicMetadata(topics, { fresh: true })
+    } catch (error) {
+      if (!canPass(error)) throw error
     }
   }
 }

@@ -4,8 +4,7 @@ import type { PartitionKey } from '../client/offsets.ts'
 import { partitionKey } from '../client/offsets.ts'
 import type { TopicPartition } from '../client/topic-metadata.ts'
 import { StreamsError } from '../errors.ts'
-import type { StreamTask } from '../task/stream-task.ts'
-import type { CommittedOffset } from '../task/task.ts'
+import type { CommittedOffset, TaskInput } from '../task/task.ts'
 import type { TaskManager } from '../task/task-manager.ts'
 import type { OffsetReset } from '../topology/node.ts'
 
@@ -32,15 +31,15 @@ export class WorkerInputs {
   }
 
   /**
-   * Begins to fetch for a restored task, from where the group has committed. Throws `OFFSET_MISSING`
+   * Begins to fetch inputs of a restored task, from where the group has committed. Throws `OFFSET_MISSING`
    * where it has not, and its source allows no other start.
    */
-  add(task: StreamTask, committed: readonly CommittedOffset[]): void {
+  add(inputs: readonly TaskInput[], committed: readonly CommittedOffset[]): void {
     const offsets = new Map(
       committed.map(({ topic, partition, offset }) => [partitionKey(topic, partition), offset]),
     )
     this.#fetcher.assign(
-      task.inputs.map(({ topic, partition, offsetReset }) => {
+      inputs.map(({ topic, partition, offsetReset }) => {
         const reset = this.#options.isInternal(topic)
           ? 'earliest'
           : (offsetReset ?? this.#options.offsetReset)
@@ -57,10 +56,10 @@ export class WorkerInputs {
     return { time: this.#options.client.clock.now() - reset.byDuration }
   }
 
-  /** Stops fetching for a task. */
-  remove(task: StreamTask): void {
-    this.#fetcher.unassign(task.inputs)
-    for (const { topic, partition } of task.inputs) {
+  /** Stops fetching these. */
+  remove(inputs: readonly TopicPartition[]): void {
+    this.#fetcher.unassign(inputs)
+    for (const { topic, partition } of inputs) {
       this.#full.delete(partitionKey(topic, partition))
     }
   }

@@ -9,7 +9,8 @@ import { isStreamsError, messageOf } from '../errors.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import { parseTaskId, type TaskId } from '../processor/record-metadata.ts'
 import type { TaskEngines } from '../task/state-manager.ts'
-import type { CommittedOffset } from '../task/task.ts'
+import type { StreamTask } from '../task/stream-task.ts'
+import type { CommittedOffset, TaskInput } from '../task/task.ts'
 import { TaskManager } from '../task/task-manager.ts'
 import type { Topology } from '../topology/topology.ts'
 import { ChangelogReader, type RestoreLag, type RestoreProgress } from './changelog-reader.ts'
@@ -117,23 +118,47 @@ export class WorkerTasks {
     this.#statefulTasks = [...target].filter((id) => this.#isStateful(id)).length
   }
 
-  /** Makes these tasks, finds out where they begin, and starts to restore them. */
+  /** Makes these tasks, finds out where they begin, and starts to restore them; after {@link learnTopics}. */
   async open(ids: readonly TaskId[]): Promise<void> {
     const { client, config, ports } = this.#options
     const { signal } = this.#opening
-    await this.learnTopics()
     const tasks = ids.map((id) => this.#manager.create(id))
     const inputs = tasks.flatMap((task) => task.inputs)
     const offsets = await this.#patiently('committed offsets', () =>
       fetchCommittedOffsets(client, config.applicationId, inputs, { signal }),
     )
     for (const { id, inputs: own } of tasks) {
-      const committed = [...offsets.values()].filter(({ topic, partition }) =>
-        own.some((input) => input.topic === topic && input.partition === partition),
-      )
+      const committed = [...offsets.values()].filter((offset) => isOf(offset, own))
       this.#begin(id, committed)
       await yieldTurn(ports.clock)
     }
+  }
+
+  /**
+   * Lets the tasks that are here read the topics that match the patterns of the topology by now, and
+   * none that is gone. Call {@link learnTopics} first.
+   */
+  async updateInputs(): Promise<void> {
+    const { client, config } = this.#options
+    const { signal } = this.#opening
+    const changes = [...this.#manager.tasks.keys()].map((id) => this.#manager.updateInputs(id))
+    this.#inputs.remove(changes.flatMap(({ removed }) => removed))
+    const added = changes.flatMap((change) => change.added)
+    if (added.length === 0) return
+    const offsets = await this.#patiently('committed offsets', () =>
+      fetchCommittedOffsets(client, config.applicationId, added, { signal }),
+    )
+    for (const { task, added: own } of changes) this.#begins(task, own, [...offsets.values()])
+  }
+
+  /** A task reads these as well. */
+  #begins(task: StreamTask, inputs: readonly TaskInput[], offsets: CommittedOffset[]): void {
+    if (inputs.length === 0) return
+    const committed = offsets.filter((offset) => isOf(offset, inputs))
+    task.takeCommitted(committed)
+    this.#committed.set(task.id, [...(this.#committed.get(task.id) ?? []), ...committed])
+    // One that restores begins with all of them when it is done.
+    if (task.state === 'running') this.#inputs.add(inputs, committed)
   }
 
   /** What questions need to know of the topics, also where no task is: their partition counts. */
@@ -159,7 +184,7 @@ export class WorkerTasks {
       const restored = this.#reader.step(deadline)
       for (const task of restored) {
         this.#manager.completeRestoration(task.id)
-        this.#inputs.add(task, this.#committed.get(task.id) ?? [])
+        this.#inputs.add(task.inputs, this.#committed.get(task.id) ?? [])
       }
       return restored.length > 0 || this.#reader.hasFetched
     } catch (error) {
@@ -182,7 +207,7 @@ export class WorkerTasks {
   detach(ids: Iterable<TaskId>): void {
     for (const id of ids) {
       const task = this.#manager.tasks.get(id)
-      if (task !== undefined) this.#inputs.remove(task)
+      if (task !== undefined) this.#inputs.remove(task.inputs)
       this.#reader.remove(id)
       this.#committed.delete(id)
     }
@@ -253,11 +278,14 @@ export class WorkerTasks {
   }
 
   #makeManager(): TaskManager {
-    const { topology, config, ports, client, metrics, states } = this.#options
+    const { topics, config, ports, client, metrics, states } = this.#options
     const cacheBytes = (): number =>
       Math.floor(config.cacheBytes / Math.max(1, this.#statefulTasks))
     return new TaskManager({
-      topology,
+      // Asked for when a task is made or changed: by then it is known what the patterns match.
+      get topology() {
+        return topics.topology
+      },
       applicationId: config.applicationId,
       clock: ports.clock,
       sink: this.#producer,
@@ -285,4 +313,8 @@ export class WorkerTasks {
     const found = this.#options.topology.subtopologies.find((one) => one.id === subtopology)
     return found !== undefined && found.stores.length > 0
   }
+}
+
+function isOf({ topic, partition }: CommittedOffset, inputs: readonly TaskInput[]): boolean {
+  return inputs.some((input) => input.topic === topic && input.partition === partition)
 }

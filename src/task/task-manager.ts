@@ -16,11 +16,11 @@ import type { ErrorHandling } from '../error-handlers.ts'
 import { StreamsError } from '../errors.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import { parseTaskId, type TaskId } from '../processor/record-metadata.ts'
-import type { Topology } from '../topology/topology.ts'
+import type { Subtopology, Topology } from '../topology/topology.ts'
 import type { RecordSink } from './record-sink.ts'
 import type { TaskEngines } from './state-manager.ts'
 import { StreamTask } from './stream-task.ts'
-import type { CommittedOffset } from './task.ts'
+import type { CommittedOffset, TaskInput } from './task.ts'
 
 export interface TaskManagerOptions extends ErrorHandling {
   readonly topology: Topology
@@ -49,6 +49,13 @@ export interface TaskManagerOptions extends ErrorHandling {
   readonly log?: Log
 }
 
+/** What a task reads from now on, and no more. */
+export interface InputChange {
+  readonly task: StreamTask
+  readonly added: readonly TaskInput[]
+  readonly removed: readonly TaskInput[]
+}
+
 /** Records of one task before it is the turn of the next. */
 const recordsPerTurnMax = 1000
 
@@ -74,15 +81,11 @@ export class TaskManager {
   /** Makes the task, without any effect outside. */
   create(id: TaskId): StreamTask {
     assert(!this.#tasks.has(id), `there is no task ${id} yet`)
-    const { topology, cacheBytesPerTask, engines, ...options } = this.#options
-    const subtopology = topology.subtopologies.find(({ id: number }) => {
-      return number === parseTaskId(id).subtopology
-    })
-    assert(subtopology !== undefined, `the topology has the sub-topology of task ${id}`)
+    const { topology: _, cacheBytesPerTask, engines, ...options } = this.#options
     const task = new StreamTask({
       ...options,
       id,
-      subtopology,
+      subtopology: this.#subtopology(id),
       engines: engines(id),
       cacheBytesMax: cacheBytesPerTask,
     })
@@ -91,6 +94,26 @@ export class TaskManager {
       this.#tasksByInput.set(inputKey(topic, partition), task)
     }
     return task
+  }
+
+  /** Lets a task read what the topology says by now; see {@link StreamTask.updateInputs}. */
+  updateInputs(id: TaskId): InputChange {
+    const task = this.#task(id)
+    const before = task.inputs
+    const added = task.updateInputs(this.#subtopology(id))
+    const removed = before.filter((input) => !task.inputs.some((now) => isSameInput(input, now)))
+    for (const { topic, partition } of removed)
+      this.#tasksByInput.delete(inputKey(topic, partition))
+    for (const { topic, partition } of added)
+      this.#tasksByInput.set(inputKey(topic, partition), task)
+    return { task, added, removed }
+  }
+
+  #subtopology(id: TaskId): Subtopology {
+    const { subtopology: number } = parseTaskId(id)
+    const found = this.#options.topology.subtopologies.find((one) => one.id === number)
+    assert(found !== undefined, `the topology has the sub-topology of task ${id}`)
+    return found
   }
 
   /** Opens the stores of a task; see {@link StreamTask.initialize}. */
@@ -286,6 +309,10 @@ export class TaskManager {
     metrics.stateMemoryBytes.set(this.memoryBytes())
     metrics.dirtyBytes.set(this.dirtyBytes())
   }
+}
+
+function isSameInput(a: TaskInput, b: TaskInput): boolean {
+  return a.topic === b.topic && a.partition === b.partition
 }
 
 function inputKey(topic: string, partition: number): string {

@@ -10,6 +10,7 @@ import {
   internalTopics,
   type InternalTopic,
 } from '../../topology/internal-topics.ts'
+import { hasPatterns, matchingTopics, withTopics } from '../../topology/matched-topics.ts'
 import { sourceTopics, taskCount, type Topology } from '../../topology/topology.ts'
 import type { Endpoint, HostMap, TaskSet } from '../membership.ts'
 import { sortedTaskIds } from '../task-ids.ts'
@@ -35,6 +36,14 @@ export interface LeaderOptions {
   readonly log: Log
 }
 
+/** What a leader gives to all. */
+export interface LedRound {
+  /** By member id, in the bytes of SyncGroup. */
+  readonly assignments: Map<string, Uint8Array>
+  /** Topics that the patterns of the topology matched. */
+  readonly matchedTopics: readonly string[]
+}
+
 const nobody: TaskSet = { active: new Set(), standby: new Set() }
 
 /**
@@ -48,17 +57,30 @@ export class Leader {
     this.#options = options
   }
 
+  /** True: which topics are read depends on which there are. */
+  get hasPatterns(): boolean {
+    return hasPatterns(this.#options.topology)
+  }
+
+  /** Topics that the patterns match at present; none without patterns. Rejects as the client does. */
+  async matchedTopics(signal: AbortSignal): Promise<readonly string[]> {
+    const { client, topology, applicationId } = this.#options
+    if (!this.hasPatterns) return []
+    const topics = await new Admin(client).listTopics({ signal })
+    const names = [...topics].flatMap(([name, { internal }]) => (internal ? [] : name))
+    return matchingTopics(topology, applicationId, names)
+  }
+
   /**
-   * Assignments by member id, in the bytes of SyncGroup. Throws `SOURCE_TOPIC_MISSING`,
-   * `INTERNAL_TOPIC_INVALID`, and what the client throws.
+   * Gives out the tasks. Throws `SOURCE_TOPIC_MISSING`, `INTERNAL_TOPIC_INVALID`, `TOPOLOGY_INVALID`
+   * when two patterns match one topic, and what the client throws.
    */
-  async assign(
-    members: readonly MemberSubscription[],
-    signal: AbortSignal,
-  ): Promise<Map<string, Uint8Array>> {
-    const partitionCounts = await this.#prepareTopics(signal)
+  async assign(members: readonly MemberSubscription[], signal: AbortSignal): Promise<LedRound> {
+    const matchedTopics = await this.matchedTopics(signal)
+    const topology = withTopics(this.#options.topology, matchedTopics)
+    const partitionCounts = await this.#prepareTopics(topology, matchedTopics, signal)
     const target = assignSticky(
-      this.#tasks(partitionCounts),
+      this.#tasks(topology, partitionCounts),
       members.map(({ memberId, generation, data }) => ({
         memberId,
         generation,
@@ -69,18 +91,20 @@ export class Leader {
     )
     const granted = withoutTasksInTransit(target, members)
     const hosts = hostsOf(granted, members)
-    return new Map(
+    const assignments = new Map(
       members.map(({ memberId }) => {
         const active = granted.get(memberId) ?? new Set()
         const userData = encodeAssignment({
           error: undefined,
           tasks: { active, standby: new Set() },
           hosts,
+          matchedTopics,
         })
-        const assignedPartitions = this.#partitionsOf(active, partitionCounts)
-        return [memberId, encodeConsumerAssignment({ assignedPartitions, userData })]
+        const assignedPartitions = this.#partitionsOf(topology, active, partitionCounts)
+        return [memberId, encodeConsumerAssignment({ assignedPartitions, userData })] as const
       }),
     )
+    return { assignments, matchedTopics }
   }
 
   /** What every member is told when nothing could be assigned. */
@@ -88,7 +112,8 @@ export class Leader {
     members: readonly { readonly memberId: string }[],
     error: StreamsError,
   ): Map<string, Uint8Array> {
-    const userData = encodeAssignment({ error, tasks: nobody, hosts: new Map() })
+    const nothing = { tasks: nobody, hosts: new Map(), matchedTopics: [] }
+    const userData = encodeAssignment({ error, ...nothing })
     const assignment = encodeConsumerAssignment({ assignedPartitions: [], userData })
     return new Map(members.map(({ memberId }) => [memberId, assignment]))
   }
@@ -97,9 +122,13 @@ export class Leader {
    * Creates the internal topics that are missing, and checks those that exist. Returns the partition
    * counts of all topics that are read.
    */
-  async #prepareTopics(signal: AbortSignal): Promise<Map<string, number>> {
-    const { client, topology, applicationId, topicConfigs } = this.#options
-    const external = await this.#externalCounts(signal)
+  async #prepareTopics(
+    topology: Topology,
+    matchedTopics: readonly string[],
+    signal: AbortSignal,
+  ): Promise<Map<string, number>> {
+    const { client, applicationId, topicConfigs } = this.#options
+    const external = await this.#externalCounts(topology, matchedTopics, signal)
     const internal = internalTopics(topology, applicationId, external, topicConfigs)
     const existing = await client.topicMetadata(
       internal.map(({ name }) => name),
@@ -136,8 +165,12 @@ export class Leader {
     }
   }
 
-  async #externalCounts(signal: AbortSignal): Promise<Map<string, number>> {
-    const { client, topology } = this.#options
+  async #externalCounts(
+    topology: Topology,
+    matchedTopics: readonly string[],
+    signal: AbortSignal,
+  ): Promise<Map<string, number>> {
+    const { client } = this.#options
     const topics = topology.subtopologies.flatMap(({ sources }) =>
       sources.filter(({ internal }) => !internal).flatMap((source) => source.topics),
     )
@@ -145,14 +178,14 @@ export class Leader {
     return new Map(
       topics.map((topic) => {
         const found = metadata.get(topic)
-        if (found === undefined) throw new StreamsError('SOURCE_TOPIC_MISSING', { topic })
+        if (found === undefined) throw missing(topic, matchedTopics)
         return [topic, found.partitions.length]
       }),
     )
   }
 
-  #tasks(partitionCounts: ReadonlyMap<string, number>): AssignableTask[] {
-    const { topology, applicationId } = this.#options
+  #tasks(topology: Topology, partitionCounts: ReadonlyMap<string, number>): AssignableTask[] {
+    const { applicationId } = this.#options
     return topology.subtopologies.flatMap((subtopology) => {
       const stateful = subtopology.stores.length > 0
       const count = taskCount(applicationId, subtopology, partitionCounts)
@@ -165,10 +198,11 @@ export class Leader {
 
   /** For Kafka's tools, which show partitions: a task reads its partition of each topic that has one. */
   #partitionsOf(
+    topology: Topology,
     tasks: ReadonlySet<TaskId>,
     partitionCounts: ReadonlyMap<string, number>,
   ): { topic: string; partitions: number[] }[] {
-    const { topology, applicationId } = this.#options
+    const { applicationId } = this.#options
     const partitions = new Map<string, number[]>()
     for (const id of sortedTaskIds(tasks)) {
       const { subtopology: number, partition } = parseTaskId(id)
@@ -183,6 +217,17 @@ export class Leader {
     }
     return [...partitions].map(([topic, numbers]) => ({ topic, partitions: numbers }))
   }
+}
+
+/** One that was listed a moment ago was deleted since: the next list will not have it. */
+function missing(topic: string, matchedTopics: readonly string[]): StreamsError {
+  if (!matchedTopics.includes(topic)) return new StreamsError('SOURCE_TOPIC_MISSING', { topic })
+  return new StreamsError('KAFKA_ERROR', {
+    api: 'Metadata',
+    subject: topic,
+    error: 'UNKNOWN_TOPIC_OR_PARTITION',
+    kafkaRetriable: true,
+  })
 }
 
 /**
