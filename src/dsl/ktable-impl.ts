@@ -150,11 +150,11 @@ export class KTableImpl<K, V, E> implements KTable<K, V, E> {
     return new KTableImpl<K, V, E>(suppressTable(this.state, options))
   }
 
-  toStream(options?: Named): KStream<K, E>
   toStream<K2>(
     selector: (value: E, key: K) => K2,
     options?: Named & { key?: SerdeOf<K2> },
   ): KStream<K2, E>
+  toStream(options?: Named): KStream<K, E>
   toStream<K2>(
     selector?: ((value: E, key: K) => K2) | Named,
     options?: Named & { key?: SerdeOf<K2> },

@@ -77,24 +77,9 @@ export interface KTable<K, V, E = V | null> {
   ): KTable<K, NonNullable<V2>, Emitted<NonNullable<V2>, V2>>
 
   /**
-   * Joins the rows of two tables by their keys: the result has a row wherever both have one. It
-   * changes with each of them, and has the later timestamp of the two. A joiner that gives null
-   * deletes the row. Both tables are kept for the purpose, and must have equally many partitions.
-   *
-   * @example
-   * const shipped = orders.join(shipments, (order, shipment) => ({ ...order, sent: shipment.day }), {
-   *   store: keyValueStore('shipped', { key: serdes.string, value: serdes.json<Shipped>() }),
-   * })
-   */
-  join<V2, E2, R>(
-    other: KTable<K, V2, E2>,
-    joiner: (value: V, otherValue: V2, key: K) => R,
-    options?: KTableJoinOptions<K, R>,
-  ): KTable<K, NonNullable<R>, MappedEmission<R, E | E2>>
-  /**
-   * With a `foreignKey`, joins each row with the row of another table that it refers to: the result
-   * has this table's keys. It changes with each of them; many rows may refer to one. The other table
-   * may be partitioned in its own way.
+   * Joins each row with the row of another table that it refers to, by the `foreignKey`: the result
+   * has this table's keys. It changes with each of the two; many rows may refer to one. The tables
+   * may have different numbers of partitions.
    *
    * It costs two repartition topics, and a store with a row for each row of this table. Names as
    * Kafka Streams gives them, or made of `name`.
@@ -110,7 +95,31 @@ export interface KTable<K, V, E = V | null> {
     joiner: (value: V, otherValue: V2, key: K) => R,
     options: ForeignKeyJoinOptions<K, V, K2, R>,
   ): KTable<K, NonNullable<R>, NonNullable<R> | null>
+  /**
+   * Joins the rows of two tables by their keys: the result has a row wherever both have one. It
+   * changes with each of them, and has the later timestamp of the two. A joiner that gives null
+   * deletes the row. Both tables are kept for the purpose, and must have equally many partitions.
+   *
+   * @example
+   * const shipped = orders.join(shipments, (order, shipment) => ({ ...order, sent: shipment.day }), {
+   *   store: keyValueStore('shipped', { key: serdes.string, value: serdes.json<Shipped>() }),
+   * })
+   */
+  join<V2, E2, R>(
+    other: KTable<K, V2, E2>,
+    joiner: (value: V, otherValue: V2, key: K) => R,
+    options?: KTableJoinOptions<K, R>,
+  ): KTable<K, NonNullable<R>, MappedEmission<R, E | E2>>
 
+  /**
+   * As {@link KTable.join} by a `foreignKey`, with a row for each row of this table, also when it
+   * refers to nothing: the joiner then gets undefined.
+   */
+  leftJoin<K2, V2, E2, R>(
+    other: KTable<K2, V2, E2>,
+    joiner: (value: V, otherValue: V2 | undefined, key: K) => R,
+    options: ForeignKeyJoinOptions<K, V, K2, R>,
+  ): KTable<K, NonNullable<R>, MappedEmission<R, E>>
   /**
    * As {@link KTable.join}, with a row for each row of this table: where the other one has none, the
    * joiner gets undefined for it.
@@ -119,15 +128,6 @@ export interface KTable<K, V, E = V | null> {
     other: KTable<K, V2, E2>,
     joiner: (value: V, otherValue: V2 | undefined, key: K) => R,
     options?: KTableJoinOptions<K, R>,
-  ): KTable<K, NonNullable<R>, MappedEmission<R, E>>
-  /**
-   * With a `foreignKey` as above, with a row for each row of this table, also when it refers to
-   * nothing: the joiner then gets undefined.
-   */
-  leftJoin<K2, V2, E2, R>(
-    other: KTable<K2, V2, E2>,
-    joiner: (value: V, otherValue: V2 | undefined, key: K) => R,
-    options: ForeignKeyJoinOptions<K, V, K2, R>,
   ): KTable<K, NonNullable<R>, MappedEmission<R, E>>
 
   /**
@@ -190,9 +190,9 @@ export interface KTable<K, V, E = V | null> {
    * @example
    * counts.toStream().to(topic('counts', { key: serdes.string, value: serdes.long }))
    */
-  toStream(options?: Named): KStream<K, E>
   toStream<K2>(
     selector: (value: E, key: K) => K2,
     options?: Named & { key?: SerdeOf<K2> },
   ): KStream<K2, E>
+  toStream(options?: Named): KStream<K, E>
 }
