@@ -3,21 +3,24 @@ import type { ConformanceCase } from '../../test/conformance/case.ts'
 import { Chance } from './chance.ts'
 import { randomProcessors } from './random-processors.ts'
 import { RandomProgram } from './random-program.ts'
+import { randomStoreCase } from './random-stores.ts'
 import { randomConfig, randomScript, type Serdes } from './random-script.ts'
 
 /** Spreads the cases of a seed; any large odd number does. */
 const seedStride = 1_000_003
 const processorProgramProbability = 0.06
+const storeProgramProbability = 0.04
 
 /** The case of that number in the sequence of a seed. */
 export function generateCase(seed: number, index: number): ConformanceCase {
   const chance = new Chance((seed * seedStride + index) >>> 0)
+  const name = `seed ${seed}, case ${index}`
+  if (chance.is(storeProgramProbability)) return randomStoreCase(chance, name)
   const inputs = new Map<string, Serdes>()
   const config = randomConfig(chance)
   const topology = chance.is(processorProgramProbability)
     ? randomProcessors(chance, inputs)
     : new RandomProgram(chance, inputs).write()
-  const name = `seed ${seed}, case ${index}`
   // Kafka Streams' test driver passes over unreadable records of global topics, whatever it is told.
   const isGlobal = topology.some(({ op }) => op === 'globalTable' || op === 'globalStore')
   const onDeserializationError = isGlobal ? 'continue' : config.onDeserializationError

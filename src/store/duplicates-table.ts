@@ -30,6 +30,7 @@ export interface DuplicatesTableOptions<K, V> {
   readonly keys: WindowKeys
   readonly record: RecordContext
   readonly changelog: ChangelogWriter | undefined
+  readonly isTimestamped: boolean
   /** In memory, a put of nothing moves the time of the store, and is counted when it comes too late. */
   readonly persistent: boolean
 }
@@ -42,6 +43,7 @@ export class DuplicatesTable<K, V> implements EntryTable<Windowed<K>, V> {
   readonly #keys: WindowKeys
   readonly #record: RecordContext
   readonly #changelog: ChangelogWriter | undefined
+  readonly #isTimestamped: boolean
   readonly #persistent: boolean
   #number = 0
   #changelogNumber = 0
@@ -55,6 +57,7 @@ export class DuplicatesTable<K, V> implements EntryTable<Windowed<K>, V> {
     this.#keys = options.keys
     this.#record = options.record
     this.#changelog = options.changelog
+    this.#isTimestamped = options.isTimestamped
     this.#persistent = options.persistent
   }
 
@@ -75,27 +78,29 @@ export class DuplicatesTable<K, V> implements EntryTable<Windowed<K>, V> {
     return this.get(key)
   }
 
-  put({ key, window }: Windowed<K>, value: V | undefined): void {
+  put({ key, window }: Windowed<K>, value: V | undefined, timestamp: number): void {
     const keyBytes = this.#keySerdes.writeKey(key)
     const valueBytes = value === undefined ? null : this.#serdes.writeValue(value)
     let rowKey: Buffer | undefined
     if (valueBytes !== null) {
       rowKey = this.#freeKey(keyBytes, window)
-      this.#bytes.put(rowKey, keyText(rowKey), valueBytes, noTimestamp)
+      this.#bytes.put(rowKey, keyText(rowKey), valueBytes, timestamp)
     } else if (!this.#persistent) {
       // No row has this number.
       const nowhere = this.#keys.write(keyBytes, window, 0)
       this.#bytes.put(nowhere, keyText(nowhere), null, noTimestamp)
     }
     this.#changelogNumber = (this.#changelogNumber + 1) & numberMask
-    if (this.#changelog === undefined) return
+    // Where numbers begin anew, that of a tombstone could be one of a row.
+    if (rowKey === undefined && this.#hadRows === true) return
     const isSame = rowKey !== undefined && (this.#hadRows || this.#changelogNumber === this.#number)
     const logged = isSame ? rowKey : this.#keys.write(keyBytes, window, this.#changelogNumber)
-    this.#changelog.write(
+    const isOwn = this.#isTimestamped && valueBytes !== null
+    this.#changelog?.write(
       this.#serdes.store,
       (logged as Buffer).subarray(segmentBytes),
       valueBytes,
-      this.#record.timestamp,
+      isOwn ? timestamp : this.#record.timestamp,
     )
   }
 
@@ -111,7 +116,7 @@ export class DuplicatesTable<K, V> implements EntryTable<Windowed<K>, V> {
 
   /** Does nothing, as a put of nothing. */
   remove(key: Windowed<K>): void {
-    this.put(key, undefined)
+    this.put(key, undefined, noTimestamp)
   }
 
   scan(range: KvRange): EntryRows<Windowed<K>, V> {

@@ -9,7 +9,7 @@
 import type { KvRange } from '../kv/kv.ts'
 import type { ByteTable, StoredRows } from './byte-table.ts'
 import type { SegmentTables } from './segment-tables.ts'
-import type { StoredRow, StoredValue } from './stored-value.ts'
+import { noTimestamp, type StoredRow, type StoredValue } from './stored-value.ts'
 import type { WindowedKeys } from './windowed-keys.ts'
 
 export interface RetentionTableOptions {
@@ -60,15 +60,23 @@ export class RetentionTable implements ByteTable {
     else this.#expired()
   }
 
-  /** As a put of null, of which nothing is counted. */
+  /** As a put of null, of which nothing is counted; in memory it does not move the time either. */
   remove(key: Buffer, text: string): void {
-    if (this.#admit(key)) this.#bytes.put(key, text, null, -1)
+    if (this.#persistent) this.#observe(key)
+    if (this.#segments.has(this.#segments.segmentOf(this.#keys.timeOf(key)))) {
+      this.#bytes.put(key, text, null, noTimestamp)
+    }
+  }
+
+  #observe(key: Buffer): void {
+    const time = this.#keys.timeOf(key)
+    if (time > this.#observedTime) this.#observedTime = time
   }
 
   /** Moves the time; false: the row comes too late. */
   #admit(key: Buffer): boolean {
+    this.#observe(key)
     const time = this.#keys.timeOf(key)
-    if (time > this.#observedTime) this.#observedTime = time
     const segments = this.#segments
     const oldest = this.#observedTime - this.#retention
     const oldestSegment = segments.segmentOf(oldest)

@@ -84,6 +84,11 @@ export class SegmentTables implements EngineTable {
     this.#live.sort(compareSegments)
   }
 
+  /** The segment has a table and has not expired. */
+  has(id: number): boolean {
+    return this.#live.includes(id)
+  }
+
   /** Segments between two, both included, that have not expired. */
   between(first: number, last: number): number[] {
     return this.#live.filter(

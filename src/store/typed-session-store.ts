@@ -1,9 +1,9 @@
 /** The outermost layer of session stores (org.apache.kafka.streams.state.internals.MeteredSessionStore). */
-import type { EntryRow } from './entry-table.ts'
+import type { EntryRow, EntryRows } from './entry-table.ts'
 import type { RangeOptions, StoreIterator } from './key-value-store.ts'
 import type { SessionStore } from './session-store.ts'
 import { noTimestamp } from './stored-value.ts'
-import type { SessionKeys } from './windowed-keys.ts'
+import type { SessionKeys, WindowedQuery } from './windowed-keys.ts'
 import { scanByTime } from './windowed-scan.ts'
 import { SessionReadView } from './windowed-read-views.ts'
 import { WindowedStore } from './windowed-store.ts'
@@ -49,6 +49,12 @@ export class TypedSessionStore<K, A>
 
   range(options: RangeOptions<K> = {}): StoreIterator<[Windowed<K>, A]> {
     return this.findSessionsRange(options, 0, Infinity, options)
+  }
+
+  protected override scanKey(key: K, query: WindowedQuery): EntryRows<Windowed<K>, A> {
+    // What is in the order of the bytes has those first that began first.
+    if (this.keys.order !== 'key-latest-start') return super.scanKey(key, query)
+    return scanByTime(this.table, query)
   }
 
   /** What queries read. */

@@ -211,6 +211,18 @@ describe.each(variants)('a versioned store over $engine', ({ make }) => {
     })
   })
 
+  test('a version at the time of another takes its place, also of a deletion', () => {
+    inWorld(make, ({ store }) => {
+      store.put('k', 'a', 10)
+      store.put('k', undefined, 20)
+      expect(store.put('k', 'b', 20)).toBe(undefined)
+      expect(store.get('k')).toEqual({ value: 'b', timestamp: 20 })
+      expect(store.get('k', 19)).toEqual({ value: 'a', timestamp: 10, validTo: 20 })
+      expect(store.put('k', 'c', 10)).toBe(20)
+      expect(store.get('k', 10)).toEqual({ value: 'c', timestamp: 10, validTo: 20 })
+    })
+  })
+
   test('tells the versions of a stretch of time, over all segments', () => {
     inWorld(make, (world) => {
       const { store } = world
@@ -255,7 +267,11 @@ describe.each(variants)('a versioned store over $engine', ({ make }) => {
   })
 
   const key = fc.constantFrom('a', 'b', 'ab')
-  const time = fc.nat(60_000)
+  // Half of them meet: several versions at one time, and at the edges of segments.
+  const time = fc.oneof(
+    fc.nat(60_000),
+    fc.nat(12).map((number) => number * 5_000),
+  )
   const step = fc.oneof(
     {
       weight: 12,

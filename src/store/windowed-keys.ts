@@ -228,9 +228,22 @@ export class WindowKeys extends WindowedKeys {
   }
 }
 
+/**
+ * How sessions that end together follow one another where rows come by time, as Java's stores have it:
+ * by start on disk; in memory by key, and of one key the one that began last comes first, unless they
+ * come from a cache.
+ */
+export type SessionOrder = 'start-key' | 'key-start' | 'key-latest-start'
+
 /** Keys of sessions. */
 export class SessionKeys extends WindowedKeys {
+  readonly order: SessionOrder
   protected readonly suffixBytes = 2 * timeBytes
+
+  constructor(segmentOf: (time: number) => number, order: SessionOrder) {
+    super(segmentOf)
+    this.order = order
+  }
 
   timeOf(key: Buffer): number {
     return readTime(key, key.length - this.suffixBytes)
@@ -271,12 +284,12 @@ export class SessionKeys extends WindowedKeys {
     to.fill(byteMax, at)
   }
 
-  /** Of two sessions that end together, the one that began later comes first. */
   compareByTime(a: Buffer, b: Buffer): number {
-    return (
-      this.timeOf(a) - this.timeOf(b) ||
-      compareBytes(this.keyOf(a), this.keyOf(b)) ||
-      this.#startOf(b) - this.#startOf(a)
-    )
+    const byEnd = this.timeOf(a) - this.timeOf(b)
+    if (byEnd !== 0) return byEnd
+    const byStart = this.#startOf(a) - this.#startOf(b)
+    const byKey = compareBytes(this.keyOf(a), this.keyOf(b))
+    if (this.order === 'start-key') return byStart || byKey
+    return byKey || (this.order === 'key-start' ? byStart : -byStart)
   }
 }

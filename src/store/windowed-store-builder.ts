@@ -15,6 +15,7 @@ import {
   engineOf,
   isCached,
   isLogged,
+  unwritableOf,
   type StoreToBuild,
 } from './store-layers.ts'
 import { StoreSerdes } from './store-serdes.ts'
@@ -73,10 +74,16 @@ export function buildSessionStore(
   node: StoreToBuild<SessionStoreDescriptor<unknown, unknown>>,
   context: StoreContext,
 ): TypedSessionStore<unknown, unknown> {
-  const makeKeys = (segmentOf: (time: number) => number): SessionKeys => new SessionKeys(segmentOf)
-  const base = baseOf(node, context, { format: plainFormat, makeKeys })
-  const layers = entriesOf({ ...node, timestamped: false }, context, base)
-  return new TypedSessionStore({ ...optionsOf(node, context, base), ...layers })
+  const plain = { ...node, timestamped: false }
+  const inMemory = isCached(plain, context, false) ? 'key-start' : 'key-latest-start'
+  const order = isPersistent(node) ? 'start-key' : inMemory
+  const makeKeys = (segmentOf: (time: number) => number): SessionKeys =>
+    new SessionKeys(segmentOf, order)
+  const base = baseOf(plain, context, { format: plainFormat, makeKeys })
+  const layers = entriesOf(plain, context, base)
+  // Sessions that close are asked for by their end; all else goes by key on disk, as in Java.
+  const timeOrdered = !isPersistent(node)
+  return new TypedSessionStore({ ...optionsOf(node, context, base), ...layers, timeOrdered })
 }
 
 function baseOf<Keys extends WindowedKeys>(
@@ -119,8 +126,13 @@ function duplicatesOf(
   base: Base<WindowKeys>,
 ): DuplicatesTable<unknown, unknown> {
   const changelog = changelogOf(node, context)
-  const persistent = isPersistent(node)
-  return new DuplicatesTable({ ...base, record: context.record, changelog, persistent })
+  return new DuplicatesTable({
+    ...base,
+    record: context.record,
+    changelog,
+    isTimestamped: node.timestamped,
+    persistent: isPersistent(node),
+  })
 }
 
 /** The layer of objects: with a cache, or without. */
@@ -150,6 +162,7 @@ function entriesOf(
     record: context.record,
     index,
     windowed: true,
+    unwritable: unwritableOf(node, context),
   })
   return { entries, cache: { entries, index } }
 }
@@ -168,7 +181,9 @@ function optionsOf<Keys extends WindowedKeys>(
     ...base,
     persistent: base.engine.persistent,
     logged: isLogged(node),
-    timeOrdered: node.timeOrdered === true || !isPersistent(node),
+    // Sessions on disk are asked for those that close, and come by key otherwise.
+    timeOrdered:
+      !isPersistent(node) || (node.timeOrdered === true && node.descriptor.kind === 'window'),
     openIterators: context.metrics.openIterators,
   }
 }

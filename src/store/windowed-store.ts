@@ -30,7 +30,7 @@ export interface WindowedStoreOptions<K, V, Keys extends WindowedKeys> extends L
   readonly keys: Keys
   readonly segments: SegmentTables
   readonly cache: WindowedCache<K, V> | undefined
-  /** Scans over all keys give rows by time first: of stores in memory, and of time-ordered ones. */
+  /** Scans over several keys give rows by time first. */
   readonly timeOrdered: boolean
 }
 

@@ -19,7 +19,7 @@ function configs(
   topicConfigs: Record<string, string> = {},
   additionalRetention = day,
 ): Readonly<Record<string, string>> {
-  return changelogConfigs({ descriptor, timestamped: true }, topicConfigs, additionalRetention)
+  return changelogConfigs({ descriptor, timestamped: false }, topicConfigs, additionalRetention)
 }
 
 // The expected values are what InternalTopicConfig of Kafka Streams 4.4.0 gives.

@@ -18,7 +18,7 @@ const longMax = '9223372036854775807'
  * @param additionalRetention milliseconds that windows stay in the changelog after the store forgot them.
  */
 export function changelogConfigs(
-  { descriptor }: StoreNode,
+  { descriptor, timestamped }: StoreNode,
   topicConfigs: Configs,
   additionalRetention: number,
 ): Configs {
@@ -26,7 +26,9 @@ export function changelogConfigs(
   switch (descriptor.kind) {
     case 'window':
     case 'session': {
-      const hasDuplicates = descriptor.kind === 'window' && descriptor.retainDuplicates === true
+      // Kafka Streams knows this of the stores of joins, which have no timestamps.
+      const hasDuplicates =
+        descriptor.kind === 'window' && descriptor.retainDuplicates === true && !timestamped
       const retention = requiredTime(descriptor, 'retention')
       return {
         'cleanup.policy': 'compact,delete',

@@ -12,8 +12,10 @@ import type {
 import type { StreamRecord } from '../../src/processor/stream-record.ts'
 import type { KeyValueStore, TimestampedKeyValueStore } from '../../src/store/key-value-store.ts'
 import type { RecordHeaders } from '../../src/store/state-store.ts'
+import { StampedWindowStore } from '../../src/store/typed-window-stores.ts'
 import { InvalidCase } from './case.ts'
-import { libraryFunction, partsOf, text } from './function-library.ts'
+import { failOn, failingOf, libraryFunction, partsOf, text } from './function-library.ts'
+import { runCommand } from './store-commands.ts'
 
 type In = StreamRecord<unknown, unknown>
 type Process = (record: In) => void
@@ -124,12 +126,15 @@ const steps: Readonly<Record<string, (hand: Hand, argument: string) => Process>>
       context.commit()
       forward(asIs(record))
     },
+  'fail-on': failing,
+  'fail-at': failAt,
   put,
   'look-up': lookUp,
   remember,
   'index-words': indexWords,
   tally,
   scan,
+  command,
   'empty-at': emptyAt,
   punctuate,
   'punctuate-from': punctuateFrom,
@@ -151,6 +156,28 @@ type TimestampedRows = TimestampedKeyValueStore<unknown, unknown>
 
 function isPlain(store: object): store is PlainRows {
   return 'putIfAbsent' in store
+}
+
+/** Does as another one, and then fails when the value is that text. */
+function failing(hand: Hand, argument: string): Process {
+  const [shown, inner] = failingOf(argument)
+  const process = stepOf(inner, hand)
+  return (record) => {
+    process(record)
+    failOn(shown, record.value)
+  }
+}
+
+/** Its punctuations of both kinds forward, and then fail. */
+function failAt(hand: Hand, argument: string): Process {
+  const [streamTime = 0, wallClock = 0] = argument.split(',').map(Number)
+  const failer = (kind: string) => (time: number) => {
+    teller(hand, kind)(time)
+    throw new Error(`failed at ${time}`)
+  }
+  hand.context.schedule(streamTime, 'stream-time', failer('stream'))
+  hand.context.schedule(wallClock, 'wall-clock-time', failer('wall'))
+  return hand.forward
 }
 
 /** Puts each record into its stores, without looking at it. */
@@ -253,6 +280,19 @@ function scan({ forward, stores }: Hand, argument: string): Process {
         [...store.range(options)].map(([key, row]) => `${text(key)}=${shown(store, row)}`).join(' ')
       forward({ ...asIs(record), value: rowsOf({ from, to }) })
       forward({ ...asIs(record), value: rowsOf({ reverse: true }) })
+    }
+  }
+}
+
+/** Does with its stores what each record says, and forwards what they answer. */
+function command({ forward, stores }: Hand): Process {
+  return (record) => {
+    const words = text(record.value).split(' ')
+    for (const [, store] of stores()) {
+      const timestamped = store instanceof StampedWindowStore
+      const { key, timestamp } = record
+      const value = runCommand(store, { key, words, timestamp, timestamped })
+      forward({ ...asIs(record), value })
     }
   }
 }

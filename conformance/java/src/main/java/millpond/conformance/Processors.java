@@ -179,11 +179,21 @@ final class Processors {
           forward(in, in.value);
         }
       };
+      case "fail-on" -> new FailOn(Library.failing(argument), step(Library.inner(argument), stores));
+      case "fail-at" -> new FailAt(numbers(argument));
       case "put" -> new Put(stores);
       case "look-up" -> new LookUp(argument);
       case "remember" -> new Remember(stores);
       case "index-words" -> new IndexWords(stores);
       case "tally" -> new Tally(stores);
+      case "command" -> new Step() {
+        @Override void process(In in) {
+          for (String name : stores) {
+            StateStore store = context.getStateStore(name);
+            forward(in, StoreCommands.run(store, in.key, in.text(), in.timestamp));
+          }
+        }
+      };
       case "scan" -> new Scan(stores, argument.split(","));
       case "empty-at" -> new EmptyAt(stores, Long.parseLong(argument));
       case "punctuate" -> new Punctuate(numbers(argument));
@@ -195,6 +205,53 @@ final class Processors {
 
   private static long[] numbers(String argument) {
     return List.of(argument.split(",")).stream().mapToLong(Long::parseLong).toArray();
+  }
+
+  /** Does as another one, and then fails when the value is that text. */
+  private static final class FailOn extends Step {
+    private final String text;
+    private final Step step;
+
+    FailOn(String text, Step step) {
+      this.text = text;
+      this.step = step;
+    }
+
+    @Override void begin() {
+      step.context = context;
+      step.out = out;
+      step.begin();
+    }
+
+    @Override void process(In in) {
+      step.process(in);
+      Library.failOn(text, in.value);
+    }
+  }
+
+  /** Its punctuations of both kinds forward, and then fail. */
+  private static final class FailAt extends Step {
+    private final long[] intervals;
+
+    FailAt(long[] intervals) {
+      this.intervals = intervals;
+    }
+
+    @Override void begin() {
+      context.schedule(
+          Duration.ofMillis(intervals[0]), PunctuationType.STREAM_TIME, time -> fail("stream", time));
+      context.schedule(
+          Duration.ofMillis(intervals[1]), PunctuationType.WALL_CLOCK_TIME, time -> fail("wall", time));
+    }
+
+    private void fail(String kind, long time) {
+      tell(kind, time);
+      throw new IllegalStateException("failed at " + time);
+    }
+
+    @Override void process(In in) {
+      forward(in, in.value);
+    }
   }
 
   /** Puts each record into its stores, without looking at it. */
