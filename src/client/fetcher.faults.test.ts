@@ -18,6 +18,30 @@ describe('offsets that are not in the log', () => {
     await end(fetcher)
   })
 
+  test('a time is looked for: the first record that is not older, or the end', async () => {
+    const { clock, fetcher: make, append, logs, end } = await startFetching({ partitions: 2 })
+    for (const partition of [0, 1, 0, 1]) append(partition)
+    for (const log of logs) log.startOffset = 3
+    const fetcher = make()
+    fetcher.assign([at(0, { time: 1000 }), at(1, { time: 1001 })])
+    await clock.run(100)
+    expect(fetcher.poll().flatMap(offsetsOf)).toEqual([3, 4, 5])
+    expect(fetcher.position('t', 1)).toBe(6)
+    await end(fetcher)
+  })
+
+  test('under a reset by duration reading goes on with the records of that time', async () => {
+    const { clock, fetcher: make, append, logs, end } = await startFetching({ partitions: 2 })
+    for (const partition of [0, 1, 0, 1]) append(partition)
+    for (const log of logs) log.startOffset = 3
+    const fetcher = make({ offsetReset: { byDuration: 60_000 } })
+    fetcher.assign([{ ...at(0, 1), offsetReset: { byDuration: clock.now() } }, at(1, 1)])
+    await clock.run(100)
+    expect(fetcher.poll().flatMap(offsetsOf)).toEqual([3, 4, 5])
+    expect(fetcher.position('t', 1)).toBe(6)
+    await end(fetcher)
+  })
+
   test('under reset none it is an error of this partition alone, until a seek', async () => {
     const { clock, fetcher: make, append, logs, end } = await startFetching({ partitions: 2 })
     for (const partition of [0, 1, 0, 1]) append(partition)

@@ -105,6 +105,16 @@ describe('commitOffsets', () => {
     await client.close()
   })
 
+  test('of a topic that was deleted says so at once', async () => {
+    const { cluster, client } = await committing([0, errorCode.UNKNOWN_TOPIC_OR_PARTITION])
+    expect(await failureOf(commitOffsets(client, identity, offsets))).toMatchObject({
+      code: 'KAFKA_ERROR',
+      context: { error: 'UNKNOWN_TOPIC_OR_PARTITION', subject: 't-1' },
+    })
+    expect(cluster.node(1).received(offsetCommit)).toHaveLength(1)
+    await client.close()
+  })
+
   test('that fails for one partition tells which', async () => {
     const { client } = await committing([0, errorCode.OFFSET_METADATA_TOO_LARGE])
     expect(await failureOf(commitOffsets(client, identity, offsets))).toMatchObject({

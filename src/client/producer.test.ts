@@ -5,6 +5,7 @@ import { errorCode } from '../protocol/error-codes.ts'
 import { produce } from '../protocol/messages/0-produce.ts'
 import { initProducerId } from '../protocol/messages/22-init-producer-id.ts'
 import { RecordBatchReader } from '../protocol/record-batch.ts'
+import { Producer } from './producer.ts'
 
 describe('sending', () => {
   test('a record is in the log once it is flushed, with its offset known', async () => {
@@ -212,4 +213,90 @@ test('close drops what waits, and refuses what comes', async () => {
   expect(await flushed).toMatchObject({ code: 'CLIENT_CLOSED' })
   expect(() => send('b')).toThrowError(expect.objectContaining({ code: 'CLIENT_CLOSED' }))
   await expect(producer.flush()).rejects.toMatchObject({ code: 'CLIENT_CLOSED' })
+})
+
+describe('a topic that only records name', () => {
+  const record = (value: string, partition: (count: number) => number = () => 0) => ({
+    key: null,
+    value: Buffer.from(value),
+    timestamp: 1000,
+    headers: [],
+    partition,
+  })
+
+  test('is asked about while its records wait, and they arrive in order', async () => {
+    const { clock, cluster, logs, end } = await startProducing({ partitions: 2 })
+    const client = cluster.client()
+    const producer = new Producer(client)
+    const { unknownTopics } = producer
+    expect(unknownTopics.has('t')).toBe(true)
+    const counts: number[] = []
+    for (const value of ['a', 'b', 'c']) {
+      unknownTopics.send(
+        't',
+        record(value, (count) => {
+          counts.push(count)
+          return value === 'b' ? 1 : 0
+        }),
+      )
+    }
+    expect(producer.queuedBytes).toBe(3)
+    const flushed = producer.flush()
+    expect(unknownTopics.has('t')).toBe(true)
+    await settled(clock, flushed)
+
+    expect(counts).toEqual([2, 2, 2])
+    expect(logs.map(({ values }) => values)).toEqual([['a', 'c'], ['b']])
+    expect(unknownTopics.has('t')).toBe(false)
+    expect(producer.queuedBytes).toBe(0)
+    await producer.close()
+    await client.close()
+    await end()
+  })
+
+  test('that does not come to exist fails the flush, with its name', async () => {
+    const { clock, producer, end } = await startProducing()
+    producer.unknownTopics.send('absent', record('a'))
+
+    expect(await settled(clock, failureOf(producer.flush()))).toMatchObject({
+      code: 'SINK_TOPIC_MISSING',
+      context: { topic: 'absent' },
+    })
+    expect(producer.queuedBytes).toBe(0)
+    await end()
+  })
+
+  test('that is made a moment later takes them', async () => {
+    const { clock, cluster, producer, end } = await startProducing()
+    producer.unknownTopics.send('late', record('a'))
+    const flushed = failureOf(producer.flush())
+    await clock.run(1000)
+    cluster.leaders.set('late', [{ node: 1, epoch: 0 }])
+    await clock.run(3000)
+
+    expect(producer.unknownTopics.has('late')).toBe(false)
+    await producer.close()
+    await flushed
+    await end()
+  })
+
+  test('whose partition cannot be chosen fails the flush', async () => {
+    const { clock, cluster, end } = await startProducing()
+    const client = cluster.client()
+    const producer = new Producer(client)
+    producer.unknownTopics.send(
+      't',
+      record('a', () => {
+        throw new Error('no idea')
+      }),
+    )
+
+    expect(await settled(clock, failureOf(producer.flush()))).toMatchObject({
+      code: 'DELIVERY_FAILED',
+      context: { topic: 't', detail: 'no idea' },
+    })
+    await producer.close()
+    await client.close()
+    await end()
+  })
 })

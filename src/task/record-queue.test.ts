@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { silentLog } from '../base/log.ts'
+import { createLog, silentLog, type Log } from '../base/log.ts'
 import type { DeserializationErrorHandler, ErrorHandlerContext } from '../error-handlers.ts'
 import { StreamsError } from '../errors.ts'
 import { StreamsMetrics } from '../metrics/streams-metrics.ts'
@@ -7,6 +7,12 @@ import { RecordBatchBuilder } from '../protocol/record-builder.ts'
 import { serdes } from '../serde/serdes.ts'
 import { noHeaders } from '../store/state-store.ts'
 import type { SourceNode, TimestampExtractor } from '../topology/node.ts'
+import {
+  failOnInvalidTimestamp,
+  logAndSkipOnInvalidTimestamp,
+  usePartitionTimeOnInvalidTimestamp,
+  wallclockTimestamp,
+} from '../topology/timestamp-extractors.ts'
 import { ErrorHandlers } from './error-handlers.ts'
 import { RecordQueue } from './record-queue.ts'
 import { TaskNode } from './task-node.ts'
@@ -51,6 +57,7 @@ function queueOf(
     timestamp?: TimestampExtractor
     value?: SourceNode['value']
     onDeserializationError?: DeserializationErrorHandler
+    log?: Log
   } = {},
 ): RecordQueue {
   const record = { timestamp: -1, offset: -1, topic: '', partition: -1, headers: noHeaders }
@@ -80,17 +87,23 @@ function queueOf(
     node: new TaskNode({ name: 'source', kind: 'source', task, record, handlers }),
     metrics,
     handlers,
+    log: options.log,
     wallClockTime: () => 1_000,
   })
 }
 
-/** Takes everything: [offset, key, value, timestamp] of each record. */
+/** Takes the next record: [offset, key, value, timestamp], or undefined when there is none. */
+function drainOne(queue: RecordQueue): unknown[] | undefined {
+  if (!queue.advance()) return undefined
+  const row = [queue.headOffset, queue.headKey, queue.headValue, queue.headTimestamp]
+  queue.take()
+  return row
+}
+
+/** Takes everything. */
 function drain(queue: RecordQueue): unknown[][] {
   const rows: unknown[][] = []
-  while (queue.advance()) {
-    rows.push([queue.headOffset, queue.headKey, queue.headValue, queue.headTimestamp])
-    queue.take()
-  }
+  for (let row = drainOne(queue); row !== undefined; row = drainOne(queue)) rows.push(row)
   return rows
 }
 
@@ -271,7 +284,87 @@ describe('a negative timestamp', () => {
   })
 })
 
+describe('S22 negative timestamps', () => {
+  const negative = { timestamp: -1 }
+
+  test('failOnInvalidTimestamp fails as the default does', () => {
+    const queue = queueOf({ timestamp: failOnInvalidTimestamp })
+    queue.add(batch(20, [{ timestamp: 4 }, negative]), 20)
+    expect(drainOne(queue)).toEqual([20, 'k', 'v', 4])
+
+    const error = failureOf(() => queue.advance())
+    expect([error.code, error.message]).toEqual([
+      'TIMESTAMP_INVALID',
+      'The record at in-3 offset 21 has the invalid timestamp -1. State a timestamp extractor for this topic.',
+    ])
+  })
+
+  test('logAndSkipOnInvalidTimestamp drops, counts and logs it; the queue is empty, and the next comes', () => {
+    const lines: unknown[] = []
+    const log = createLog((level, message, fields) => lines.push([level, message, fields]))
+    const queue = queueOf({ timestamp: logAndSkipOnInvalidTimestamp, log })
+    queue.add(batch(0, [negative]), 0)
+
+    expect(queue.advance()).toBe(false)
+    expect(queue.bufferedRecords).toBe(0)
+    expect(metrics.droppedRecords()).toEqual(new Map([['invalid-timestamp', 1]]))
+    expect(lines).toEqual([
+      [
+        'warn',
+        'a record was dropped for its negative timestamp',
+        { topic: 'in', partition: 3, offset: 0, timestamp: -1 },
+      ],
+    ])
+    queue.add(batch(1, [{ timestamp: 5 }]), 1)
+    expect(drain(queue)).toEqual([[1, 'k', 'v', 5]])
+  })
+
+  test('usePartitionTimeOnInvalidTimestamp gives it the latest time that the partition has had', () => {
+    const queue = queueOf({ timestamp: usePartitionTimeOnInvalidTimestamp })
+    queue.add(batch(0, [{ timestamp: 9 }, { timestamp: 5 }, negative, { timestamp: 7 }]), 0)
+
+    expect(drain(queue).map(([offset, , , timestamp]) => [offset, timestamp])).toEqual([
+      [0, 9],
+      [1, 5],
+      [2, 9],
+      [3, 7],
+    ])
+  })
+
+  test('usePartitionTimeOnInvalidTimestamp fails when there was none', () => {
+    const queue = queueOf({ timestamp: usePartitionTimeOnInvalidTimestamp })
+    queue.add(batch(0, [negative]), 0)
+
+    expect(failureOf(() => queue.advance()).code).toBe('TIMESTAMP_INVALID')
+  })
+
+  test('wallclockTimestamp does not look at it', () => {
+    const queue = queueOf({ timestamp: wallclockTimestamp })
+    queue.add(batch(0, [negative, { timestamp: 5 }]), 0)
+
+    expect(drain(queue).map(([, , , timestamp]) => timestamp)).toEqual([1000, 1000])
+  })
+})
+
 describe('a timestamp extractor', () => {
+  test('sees where the record comes from, and the time of its partition', () => {
+    const seen: unknown[] = []
+    const queue = queueOf({
+      timestamp: (_value, _key, recordTimestamp, context) => {
+        const { topic, partition, offset, headers, partitionTime } = context
+        seen.push([topic, partition, offset, headers, partitionTime, context.wallClockTime()])
+        return recordTimestamp
+      },
+    })
+    queue.add(batch(7, [{ timestamp: 4 }, { timestamp: 2, headers: [['h', Buffer.from('x')]] }]), 7)
+    drain(queue)
+
+    expect(seen).toEqual([
+      ['in', 3, 7, [], -1, 1000],
+      ['in', 3, 8, [['h', Buffer.from('x')]], 4, 1000],
+    ])
+  })
+
   test('gets value, key and timestamp, and its answer counts', () => {
     const seen: unknown[] = []
     const queue = queueOf({

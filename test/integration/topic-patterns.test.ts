@@ -107,6 +107,7 @@ test('two instances agree on the topics, and go on where the other was', async (
   const isLast = async (): Promise<boolean> =>
     isEqual({ tea: 3, milk: 3 }, await held(first).catch(() => nothing))
   await until(isLast, signal)
+  expect(taskIds(first)).toEqual(['0_0', '0_1', '1_0', '1_1'])
 })
 
 test('a pattern that nothing matches has no tasks, and waits', async ({ signal }) => {

@@ -15,6 +15,8 @@ import { RecordBatchReader } from '../../src/protocol/record-batch.ts'
 import { RecordBatchBuilder } from '../../src/protocol/record-builder.ts'
 import { ScriptedCluster } from './scripted-cluster.ts'
 
+const recordTimestamp = 1000
+
 /** A log of batches of three records each, from offset 0 on. */
 export class ScriptedLog {
   readonly batches: Buffer[] = []
@@ -28,7 +30,11 @@ export class ScriptedLog {
     const builder = new RecordBatchBuilder()
     const base = this.end
     for (let index = 0; index < 3; index += 1) {
-      builder.append(Buffer.from(`k${base + index}`), Buffer.from(`v${base + index}`), 1000)
+      builder.append(
+        Buffer.from(`k${base + index}`),
+        Buffer.from(`v${base + index}`),
+        recordTimestamp,
+      )
     }
     const batch = builder.build({ producerId: -1, producerEpoch: -1, baseSequence: -1 })
     patchBaseOffset(batch, base)
@@ -136,10 +142,7 @@ export async function startFetching(
             .map(({ partitionIndex, timestamp }) => ({
               partitionIndex,
               errorCode: errorOf(partitionIndex, -1),
-              offset:
-                timestamp === -1
-                  ? (logs[partitionIndex]?.end ?? 0)
-                  : (logs[partitionIndex]?.startOffset ?? 0),
+              offset: offsetAt(logs[partitionIndex] ?? new ScriptedLog(), timestamp),
             })),
         },
       ],
@@ -168,6 +171,12 @@ export async function startFetching(
   }
 }
 
+/** All records have one timestamp; -1 and -2 stand for the ends. */
+function offsetAt(log: ScriptedLog, timestamp: number): number {
+  if (timestamp === -1) return log.end
+  return timestamp <= recordTimestamp ? log.startOffset : -1
+}
+
 /** Offsets of the records from `startOffset` on, as a reader of them sees it. */
 export function offsetsOf(fetched: FetchedRecords): number[] {
   const reader = new RecordBatchReader()
@@ -180,7 +189,7 @@ export function offsetsOf(fetched: FetchedRecords): number[] {
 }
 
 /** An assignment of `t`. */
-export const at = (partition: number, offset: number | 'earliest' | 'latest'): FetchAssignment => ({
+export const at = (partition: number, offset: FetchAssignment['offset']): FetchAssignment => ({
   topic: 't',
   partition,
   offset,
