@@ -33,7 +33,7 @@ export function responseJoin(options: {
           context.dropped(droppedStaleResponse)
           return
         }
-        const isGone = foreignValue === undefined && (kind === 'inner' || left === undefined)
+        const isGone = left === undefined || (foreignValue === undefined && kind === 'inner')
         const result = isGone ? null : (joiner(left, foreignValue, key) ?? null)
         context.forward(key, result)
       },
