@@ -21,7 +21,6 @@ export class GroupedStreamAggregateBuilder {
   #namedRepartition: RepartitionNode | undefined
 
   constructor(state: StreamState, step: string, repartitionName: string | undefined) {
-    if (repartitionName !== undefined) assertName(repartitionName, 'a grouping')
     this.state = state
     this.step = step
     this.#repartitionName = repartitionName
@@ -54,6 +53,8 @@ export class GroupedStreamAggregateBuilder {
   /** A repartition step that is not placed yet. Its names take their numbers also when it is not used. */
   newRepartition({ storeName, key: storeKey }: AggregationStore): RepartitionNode {
     const { graph, key, value } = this.state
+    // As in Java, the name counts only when a topic has it.
+    if (this.#repartitionName !== undefined) assertName(this.#repartitionName, 'a grouping')
     return new RepartitionNode(graph.names.repartition(this.#repartitionName ?? storeName), {
       // A key serde in the store's descriptor is for the same keys.
       key: key ?? storeKey,

@@ -259,9 +259,9 @@ describe('steps', () => {
       (b) => b.stream(text('in')).filter(Boolean, { name: 'a b' }),
     ],
     [
-      'an illegal name of a grouping',
+      'an illegal name of a grouping that names a topic',
       'the name "" of a grouping',
-      (b) => b.stream(text('in')).groupByKey({ name: '' }),
+      (b) => b.stream(text('in')).groupBy(same, { key: string, value: string, name: '' }).count(),
     ],
     [
       'an illegal name of a store',

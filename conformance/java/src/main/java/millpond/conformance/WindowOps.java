@@ -147,7 +147,7 @@ final class WindowOps {
     var value = (org.apache.kafka.common.serialization.Serde<V>)
         (org.apache.kafka.common.serialization.Serde<?>) call.serdeOrNull("value");
     Materialized<Object, V, S> store =
-        call.has("store") ? call.storeAs() : Materialized.with(null, value);
+        call.has("store") ? call.storeAs() : Materialized.with(call.serdeOrNull("key"), value);
     JsonNode stated = call.step().path("store").path("retention");
     JsonNode retention = stated.isMissingNode() ? call.step().path("retention") : stated;
     return retention.isMissingNode() ? store : store.withRetention(duration(retention));
