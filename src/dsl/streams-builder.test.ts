@@ -261,7 +261,12 @@ describe('steps', () => {
     [
       'an illegal name of a grouping that names a topic',
       'the name "" of a grouping',
-      (b) => b.stream(text('in')).groupBy(same, { key: string, value: string, name: '' }).count(),
+      (b) =>
+        b
+          .stream(text('in'))
+          .selectKey(same)
+          .groupByKey({ key: string, value: string, name: '' })
+          .count(),
     ],
     [
       'an illegal name of a store',
