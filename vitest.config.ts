@@ -10,6 +10,7 @@ export default defineConfig({
       { find: /^millpond\/server$/, replacement: source('server/index.ts') },
       { find: /^millpond\/testing$/, replacement: source('testing/index.ts') },
       { find: /^millpond\/broker$/, replacement: source('broker/index.ts') },
+      { find: /^millpond\/schema-registry$/, replacement: source('schema-registry/index.ts') },
     ],
   },
   oxc: { target: 'es2022' },

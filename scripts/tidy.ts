@@ -28,6 +28,7 @@ const layerOf: Readonly<Record<string, number>> = {
   cli: 8,
   server: 8,
   testing: 8,
+  'schema-registry': 8,
 }
 
 /** Folders outside the layers, with the only places that they may import from. */
@@ -41,6 +42,7 @@ const siblings: Readonly<Record<string, readonly string[]>> = {
   cli: ['server', 'broker', 'index.ts'],
   server: ['index.ts'],
   testing: [],
+  'schema-registry': [],
 }
 
 const vagueNames = new Set([

@@ -51,6 +51,47 @@ const errorTable = {
     (c) => `The serde ${text(c['serde'])} could not ${text(c['operation'])} a value${detail(c)}.`,
   ),
 
+  // The schema registry
+  SCHEMA_REGISTRY_UNAVAILABLE: row(
+    503,
+    'retriable',
+    (c) => `The schema registry gave no answer about ${text(c['about'])}${detail(c)}.`,
+  ),
+  SCHEMA_REGISTRY_UNAUTHORIZED: row(
+    502,
+    'final',
+    (c) =>
+      `The schema registry refuses ${text(c['about'])} to these credentials (status ${text(c['status'])})${detail(c)}. See the option auth.`,
+  ),
+  SCHEMA_REGISTRY_FAILED: row(
+    502,
+    'final',
+    (c) =>
+      `The schema registry gave an answer about ${text(c['about'])} that is of no use${detail(c)}.`,
+  ),
+  SCHEMA_REGISTRY_NOT_FOUND: row(
+    500,
+    'final',
+    (c) => `The schema registry does not know ${text(c['about'])}${detail(c)}.`,
+  ),
+  SCHEMA_REGISTRY_INCOMPATIBLE: row(
+    500,
+    'final',
+    (c) =>
+      `The schema registry refuses ${text(c['about'])}, which is not compatible with the versions before it${detail(c)}.`,
+  ),
+  SCHEMA_REGISTRY_SCHEMA_INVALID: row(
+    500,
+    'final',
+    (c) => `It is not possible to use ${text(c['about'])}${detail(c)}.`,
+  ),
+  SCHEMA_REGISTRY_LIBRARY_MISSING: row(
+    500,
+    'final',
+    (c) =>
+      `The library ${text(c['library'])} is needed for ${text(c['format'])}, and cannot be loaded${detail(c)}. Install it: npm install ${text(c['library'])}.`,
+  ),
+
   // The wire
   PROTOCOL_MALFORMED: row(
     502,
