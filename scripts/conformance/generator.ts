@@ -1,6 +1,7 @@
 /** Random conformance cases. The same seed and number give the same case. */
 import type { ConformanceCase } from '../../test/conformance/case.ts'
 import { Chance } from './chance.ts'
+import { withFailures } from './random-failures.ts'
 import { randomProcessors } from './random-processors.ts'
 import { RandomProgram } from './random-program.ts'
 import { randomStoreCase } from './random-stores.ts'
@@ -17,13 +18,14 @@ export function generateCase(seed: number, index: number): ConformanceCase {
   const name = `seed ${seed}, case ${index}`
   if (chance.is(storeProgramProbability)) return randomStoreCase(chance, name)
   const inputs = new Map<string, Serdes>()
-  const config = randomConfig(chance)
-  const topology = chance.is(processorProgramProbability)
+  const given = randomConfig(chance)
+  const program = chance.is(processorProgramProbability)
     ? randomProcessors(chance, inputs)
     : new RandomProgram(chance, inputs).write()
+  const { config, topology } = withFailures(chance, { config: given, topology: program })
   // Kafka Streams' test driver passes over unreadable records of global topics, whatever it is told.
   const isGlobal = topology.some(({ op }) => op === 'globalTable' || op === 'globalStore')
-  const onDeserializationError = isGlobal ? 'continue' : config.onDeserializationError
+  const onDeserializationError = isGlobal ? 'continue' : config?.onDeserializationError
   return {
     name,
     config: { ...config, onDeserializationError },

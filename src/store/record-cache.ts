@@ -14,7 +14,7 @@
  *
  * A listener that throws ends the task: what was not written yet is forgotten, as the commit is.
  */
-import { StreamsError } from '../errors.ts'
+import { StreamsError, isStreamsError } from '../errors.ts'
 import type { KvRange } from '../kv/kv.ts'
 import { SortedRows, keyText } from '../kv/sorted-rows.ts'
 import type { CacheBudget } from './cache-budget.ts'
@@ -55,6 +55,11 @@ export interface RecordCacheOptions<K, V> {
    * the cache, and a scan shows also what is written already.
    */
   readonly windowed?: boolean
+  /**
+   * Decides about an update that the serdes refuse, which shows when it leaves: it throws, or the cache
+   * forgets the update. Default: throws `SERDE_FAILED`. Kafka Streams serializes before, in `put`.
+   */
+  readonly unwritable?: (row: { key: K; value: V | undefined }, error: unknown) => void
 }
 
 /** Updates on their way to a store. */
@@ -70,6 +75,7 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
 
   readonly #entries: CacheIndex<K, V>
   readonly #isWindowed: boolean
+  readonly #unwritable: RecordCacheOptions<K, V>['unwritable']
   readonly #evictionOrder = new EvictionOrder<CacheEntry<K, V>>()
   /** Those that became dirty since the last flush, in that order; some may be clean again. */
   #dirty: CacheEntry<K, V>[] = []
@@ -84,7 +90,9 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
   #scanCount = 0
   #openScans = 0
 
-  constructor({ below, budget, record, index, windowed }: RecordCacheOptions<K, V>) {
+  constructor(options: RecordCacheOptions<K, V>) {
+    const { below, budget, record, index, windowed } = options
+    this.#unwritable = options.unwritable
     this.#below = below
     this.#serdes = below.serdes
     this.#budget = budget
@@ -283,34 +291,54 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
   }
 
   #flushEntry(entry: CacheEntry<K, V>): void {
-    const { value } = entry
-    const keyBytes = this.#withKeyBytes(entry).keyBytes as Buffer
-    let oldValue: V | undefined
-    if (this.#listener !== undefined && (value === undefined || this.#sendOldValues)) {
-      const stored = this.#below.bytes.get(keyBytes, entry.text)
-      if (value === undefined && stored === undefined) {
-        // It came and went within the cache: nobody below has heard of it.
-        this.#settle(entry)
-        return
-      }
-      if (this.#sendOldValues && stored !== undefined)
-        oldValue = this.#serdes.readValue(stored.value)
-    }
     const record = this.#record
-    const { timestamp, offset, topic, partition, headers } = record
+    const { timestamp, offset, topic, partition, headers, source } = record
     entry.recall(record)
     try {
-      const size = this.#below.putBytes(keyBytes, entry.text, value, entry.timestamp)
-      if (value !== undefined) this.#sizer.sample(size)
-      this.#settle(entry)
-      this.#listener?.(entry.key, value, oldValue, this.#timestampOf(entry, value))
+      this.#writeEntry(entry)
     } finally {
       record.timestamp = timestamp
       record.offset = offset
       record.topic = topic
       record.partition = partition
       record.headers = headers
+      record.source = source
     }
+  }
+
+  #writeEntry(entry: CacheEntry<K, V>): void {
+    const { key, value } = entry
+    let oldValue: V | undefined
+    try {
+      const keyBytes = this.#withKeyBytes(entry).keyBytes as Buffer
+      if (this.#listener !== undefined && (value === undefined || this.#sendOldValues)) {
+        const stored = this.#below.bytes.get(keyBytes, entry.text)
+        if (value === undefined && stored === undefined) {
+          // It came and went within the cache: nobody below has heard of it.
+          this.#settle(entry)
+          return
+        }
+        if (this.#sendOldValues && stored !== undefined)
+          oldValue = this.#serdes.readValue(stored.value)
+      }
+      const size = this.#below.putBytes(keyBytes, entry.text, value, entry.timestamp)
+      if (value !== undefined) this.#sizer.sample(size)
+    } catch (error) {
+      if (!isStreamsError(error, 'SERDE_FAILED')) throw error
+      this.#giveUp(entry, error)
+      return
+    }
+    this.#settle(entry)
+    this.#listener?.(key, value, oldValue, this.#timestampOf(entry, value))
+  }
+
+  /** What is below shows again, unless that is not to be. */
+  #giveUp(entry: CacheEntry<K, V>, error: unknown): void {
+    if (this.#unwritable === undefined) throw error
+    const { key, value } = entry
+    this.#unwritable({ key, value }, error)
+    entry.isFlushing = false
+    this.#forget(entry)
   }
 
   #timestampOf(entry: CacheEntry<K, V>, value: V | undefined): number {

@@ -57,6 +57,8 @@ export interface StoreContext {
   /** Bytes that the record caches of this task may hold together; 0: no caching. */
   readonly cacheBytesMax: number
   readonly metrics: StreamsMetrics
+  /** Decides about an update that leaves the cache of a store, and that its serdes refuse; may throw. */
+  unwritable?(store: string, row: { key: unknown; value: unknown }, error: unknown): void
 }
 
 /**

@@ -15,6 +15,7 @@ import {
   engineOf,
   isCached,
   isLogged,
+  unwritableOf,
   type StoreToBuild,
 } from './store-layers.ts'
 import { StoreSerdes } from './store-serdes.ts'
@@ -120,6 +121,7 @@ function buildKeyValueStore(
         below: changelogged,
         budget: cacheBudget(context),
         record: context.record,
+        unwritable: unwritableOf(node, context),
       })
     : changelogged
   const options = {

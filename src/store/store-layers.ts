@@ -56,6 +56,14 @@ export function changelogOf(
   }
 }
 
+/** Who decides about updates that the serdes of a store refuse. */
+export function unwritableOf(
+  { descriptor }: StoreToBuild,
+  { unwritable }: StoreContext,
+): ((row: { key: unknown; value: unknown }, error: unknown) => void) | undefined {
+  return unwritable && ((row, error) => unwritable(descriptor.name, row, error))
+}
+
 /** A store has a record cache when its descriptor says so, unless the task has no bytes for caches. */
 export function isCached(node: StoreToBuild, context: StoreContext, byDefault: boolean): boolean {
   return (node.descriptor.caching ?? byDefault) && context.cacheBytesMax > 0

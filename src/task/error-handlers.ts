@@ -65,6 +65,9 @@ const finalCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 /** Errors that were decided on, or came where nothing can be passed over. */
 const decided = new WeakSet<object>()
 
+/** What a function of a sink threw, by the error that names the sink: handlers are told the former. */
+const thrownBySinks = new WeakMap<object, unknown>()
+
 /** The same error; nobody is asked about it any more, on its way up through the steps. */
 export function finalError<T>(error: T): T {
   if (typeof error === 'object' && error !== null) decided.add(error)
@@ -125,7 +128,9 @@ export class ErrorHandlers {
   failed(node: string, error: unknown, record?: { key: unknown; value: unknown }): void {
     if (isFinal(error)) throw error
     const { task, onProcessingError: handler = 'fail' } = this.#options
-    const result = this.#ask('onProcessingError', handler, error, () => ({
+    const isOfSink = isStreamsError(error) && thrownBySinks.has(error)
+    const thrown = isOfSink ? thrownBySinks.get(error) : error
+    const result = this.#ask('onProcessingError', handler, thrown, () => ({
       ...this.#context(node),
       record,
     }))
@@ -163,7 +168,9 @@ export class ErrorHandlers {
   sinkFailure(node: string, error: unknown): unknown {
     if (isFinal(error) || isStreamsError(error, 'RECORD_UNWRITABLE')) return error
     const context = { node, ...this.#where(), detail: messageOf(error) }
-    return new StreamsError('RECORD_UNWRITABLE', context, { cause: error })
+    const failure = new StreamsError('RECORD_UNWRITABLE', context, { cause: error })
+    thrownBySinks.set(failure, error)
+    return failure
   }
 
   #context(node: string | undefined): ErrorHandlerContext {

@@ -141,6 +141,7 @@ export class GlobalTask implements ContextTask {
       changelog: noChangelog,
       cacheBytesMax,
       metrics,
+      unwritable: (_store, row, error) => this.#handlers.failed(name, error, row),
     })
     this.#stores.set(store.name, { topology, store, readOnly: readOnlyStore(store), node })
   }

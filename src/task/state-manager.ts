@@ -8,7 +8,7 @@ import type { KvEngine } from '../kv/kv.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import { parseTaskId, type TaskId } from '../processor/record-metadata.ts'
 import { RecordBatchReader } from '../protocol/record-batch.ts'
-import type { RecordContext } from '../store/state-store.ts'
+import type { RecordContext, StoreContext } from '../store/state-store.ts'
 import { buildStore, type BuiltStore } from '../store/store-builder.ts'
 import type { StoreNode } from '../topology/node.ts'
 import { changelogTopic } from '../topology/topology.ts'
@@ -36,6 +36,7 @@ export interface StateManagerOptions {
   readonly engines: TaskEngines
   /** Bytes that the record caches of the task may hold together; 0: no caching. */
   readonly cacheBytesMax: number
+  readonly unwritable?: StoreContext['unwritable']
   /** The offset after the last acknowledged record of this worker; undefined: it wrote none. */
   readonly nextOffset: (topic: string, partition: number) => number | undefined
   /** What the group has committed of a topic that the task reads; undefined: nothing. */
@@ -63,7 +64,7 @@ export class StateManager {
   open(): void {
     const { task, applicationId, engines, record, collector, cacheBytesMax, metrics } =
       this.#options
-    const { committedOffset } = this.#options
+    const { committedOffset, unwritable } = this.#options
     const { partition } = parseTaskId(task)
     const context = {
       taskId: task,
@@ -73,6 +74,7 @@ export class StateManager {
       changelog: collector,
       cacheBytesMax,
       metrics,
+      unwritable,
     }
     for (const node of this.#options.stores) {
       const store = buildStore(node, context)

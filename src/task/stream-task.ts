@@ -75,6 +75,11 @@ const emitIntervalMsDefault = 1000
 /** Reading the clock for each record would cost as much as a small record does. */
 const recordsPerClockCheck = 16
 
+/** The first processor that has the store. */
+function ownerOf({ processors }: Subtopology, store: string): string {
+  return processors.find(({ stores }) => stores.includes(store))?.name ?? store
+}
+
 /** An active task. */
 export class StreamTask implements Task, ContextTask {
   readonly id: TaskId
@@ -144,6 +149,7 @@ export class StreamTask implements Task, ContextTask {
       metrics,
       engines: options.engines,
       cacheBytesMax: options.cacheBytesMax,
+      unwritable: (store, row, error) => handlers.failed(ownerOf(subtopology, store), error, row),
       nextOffset: (topic, partition) => sink.nextOffset(topic, partition),
       committedOffset: (topic) => this.#inputs.queue(topic, this.partition)?.committedPosition,
     })

@@ -77,6 +77,11 @@ export class ProducedRecords implements RecordSink {
     return this.#unread.splice(0)
   }
 
+  /** True: {@link takeFresh} has something to give. */
+  get hasFresh(): boolean {
+    return this.#fresh.length > 0
+  }
+
   /** Everything since the last call, for the driver itself. */
   takeFresh(): ProducedRecord[] {
     const fresh = this.#fresh

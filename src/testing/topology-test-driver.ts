@@ -304,11 +304,16 @@ export class TopologyTestDriver implements Disposable {
 
   #processAll(): void {
     this.#loopBack()
-    for (let processed = 0; this.#task.process(1, Infinity) > 0; processed += 1) {
+    for (let processed = 0; this.#processOne(); processed += 1) {
       this.#commit()
       this.#loopBack()
       if (processed === this.#recordsPerPipeMax) throw endless(processed)
     }
+  }
+
+  /** True: something was processed, or could not be read and left a dead letter. */
+  #processOne(): boolean {
+    return this.#task.process(1, Infinity) > 0 || this.#produced.hasFresh
   }
 
   #commit(): void {

@@ -135,6 +135,9 @@ export interface CaseConfig {
   readonly optimization?: string
   readonly guarantee?: 'at-least-once' | 'exactly-once'
   readonly onDeserializationError?: 'fail' | 'continue'
+  readonly onProcessingError?: 'fail' | 'continue'
+  readonly onProductionError?: 'fail' | 'continue'
+  readonly deadLetterQueueTopic?: string
   readonly wallClock?: number
   /** Milliseconds that a task waits for an empty topic; -1: never. Default 0. */
   readonly maxTaskIdle?: number

@@ -117,10 +117,24 @@ function ofDropped(expected: CaseResult, actual: CaseResult): Difference | undef
 function ofRows(theirs: readonly ProducedRow[], ours: readonly ProducedRow[]): string | undefined {
   for (let row = 0; row < Math.max(theirs.length, ours.length); row += 1) {
     const [left, right] = [theirs[row], ours[row]]
-    if (JSON.stringify(left) === JSON.stringify(right)) continue
+    if (isSame(left, right)) continue
     return `record ${row + 1} of ${theirs.length}:\n${pair(shown(left), shown(right))}`
   }
   return undefined
+}
+
+/**
+ * Kafka Streams forgets the bytes of a record at the first write that it leads to: a dead letter that
+ * comes later has neither key nor value. Those of Millpond have both.
+ */
+function isSame(theirs: ProducedRow | undefined, ours: ProducedRow | undefined): boolean {
+  const forgotten = theirs?.[1] === null && theirs[2] === null && isDeadLetter(theirs)
+  const compared = forgotten && ours ? ours.with(1, null).with(2, null) : ours
+  return JSON.stringify(theirs) === JSON.stringify(compared)
+}
+
+function isDeadLetter(row: ProducedRow): boolean {
+  return row.includes('__streams.errors.exception=*')
 }
 
 function shown(row: ProducedRow | undefined): string {

@@ -2,6 +2,7 @@ import { nullable } from '../../src/serde/nullable.ts'
 import type { Serde } from '../../src/serde/serde.ts'
 import { serdes } from '../../src/serde/serdes.ts'
 import { InvalidCase, type ScriptValue } from './case.ts'
+import { pickySerde } from './picky.ts'
 
 type AnySerde = Serde<unknown>
 
@@ -18,12 +19,17 @@ const named = new Map<string, unknown>([
 ])
 
 const listPrefix = 'list:'
+const pickyPrefix = 'picky:'
 
 /** The serde of that name; the same object each time. Where one must be stated, `string` need not be. */
 export function serdeOf(name = 'string'): AnySerde {
   let serde = named.get(name)
   if (serde === undefined && name.startsWith(listPrefix)) {
     serde = serdes.list(nullable(serdeOf(name.slice(listPrefix.length))))
+    named.set(name, serde)
+  }
+  if (serde === undefined && name.startsWith(pickyPrefix)) {
+    serde = pickySerde(name.slice(pickyPrefix.length))
     named.set(name, serde)
   }
   const [kind, ...parts] = name.split(':')
@@ -45,7 +51,9 @@ export function serdeOf(name = 'string'): AnySerde {
 export function bytesOf(value: ScriptValue, serde: string | undefined): Buffer | null {
   if (value === null) return null
   if (typeof value === 'object' && 'hex' in value) return Buffer.from(value.hex, 'hex')
-  return Buffer.from(serdeOf(serde).serialize(value))
+  // A picky serde would not write what it is not to read.
+  const isPicky = serde?.startsWith(pickyPrefix) === true
+  return Buffer.from(serdeOf(isPicky ? 'string' : serde).serialize(value))
 }
 
 export function hex(bytes: Uint8Array | null): string | null {

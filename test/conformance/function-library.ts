@@ -108,6 +108,15 @@ const functions: Readonly<Record<string, (argument: string) => LibraryFunction>>
   words: () => words,
   repeat: (argument) => (value) => Array(Number(argument)).fill(value),
   'and-null': () => (value) => [value, null],
+  // Any of these, with a text that it fails on.
+  'fail-on': (argument) => {
+    const [failing, inner] = failingOf(argument)
+    const given = libraryFunction(inner)
+    return (value, key) => {
+      failOn(failing, value)
+      return given(value, key)
+    }
+  },
 }
 
 const folds: Readonly<Record<string, (argument: string) => LibraryFold>> = {
@@ -136,6 +145,14 @@ const folds: Readonly<Record<string, (argument: string) => LibraryFold>> = {
     text(value).length > text(aggregate).length ? value : aggregate,
   'null-on': (argument) => (aggregate, value) =>
     text(value) === argument ? null : `${text(aggregate)}+${text(value)}`,
+  'fail-on': (argument) => {
+    const [failing, inner] = failingOf(argument)
+    const given = libraryFold(inner)
+    return (aggregate, value, key) => {
+      failOn(failing, value)
+      return given(aggregate, value, key)
+    }
+  },
 }
 
 const joiners: Readonly<Record<string, (argument: string) => LibraryJoiner>> = {
@@ -147,12 +164,31 @@ const joiners: Readonly<Record<string, (argument: string) => LibraryJoiner>> = {
     `${text(key)}:${text(left)}${argument}${text(right)}`,
   'no-pair-of': (argument) => (left, right) =>
     text(left) === argument ? null : `${text(left)}-${text(right)}`,
+  'fail-on': (argument) => {
+    const [failing, inner] = failingOf(argument)
+    const given = libraryJoiner(inner)
+    return (left, right, key) => {
+      failOn(failing, left)
+      return given(left, right, key)
+    }
+  },
 }
 
 /** Name and argument of a function as a case writes it. */
 export function partsOf(spec: string): [name: string, argument: string] {
   const colon = spec.indexOf(':')
   return colon < 0 ? [spec, ''] : [spec.slice(0, colon), spec.slice(colon + 1)]
+}
+
+/** Of `TEXT,SPEC`: what fails, and what is done else. */
+export function failingOf(argument: string): [failing: string, inner: string] {
+  const comma = argument.indexOf(',')
+  return [argument.slice(0, Math.max(0, comma)), argument.slice(comma + 1)]
+}
+
+/** Throws on that text. */
+export function failOn(failing: string, value: unknown): void {
+  if (text(value) === failing) throw new Error(`failed on ${failing}`)
 }
 
 /** The function of that name. */

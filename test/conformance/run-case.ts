@@ -20,6 +20,7 @@ import {
 import { bytesOf, hex } from './formats.ts'
 import { buildProcessorProgram, isProcessorProgram } from './processor-program.ts'
 import { Program } from './program.ts'
+import { shownHeader } from './shown-header.ts'
 import { storeRows } from './store-rows.ts'
 
 const applicationId = 'app'
@@ -55,6 +56,9 @@ export function runCase(given: ConformanceCase): CaseResult {
       cacheBytes: config.cacheBytes,
       wallClock: config.wallClock,
       onDeserializationError: config.onDeserializationError,
+      onProcessingError: config.onProcessingError,
+      onProductionError: config.onProductionError,
+      deadLetterQueueTopic: config.deadLetterQueueTopic,
       maxTaskIdle: config.maxTaskIdle,
     })
   } catch (error) {
@@ -128,7 +132,7 @@ function takeProduced(driver: TopologyTestDriver): ProducedRow[] {
       hex(record.key),
       hex(record.value),
       record.timestamp,
-      ...record.headers.map(([name, value]) => (value === null ? name : `${name}=${hex(value)}`)),
+      ...record.headers.map(shownHeader),
     ])
 }
 

@@ -137,7 +137,9 @@ export class OpCall {
 
 /** The topics of a source or sink with its serdes. */
 export function topicsOf(step: Step): Topic<unknown, unknown>[] {
-  return listOf(step.topic).map((name) => topic(name, readingOf(step)))
+  // One source has one function for timestamps.
+  const reading = readingOf(step)
+  return listOf(step.topic).map((name) => topic(name, reading))
 }
 
 /** How the topics of a source are read. */

@@ -78,6 +78,14 @@ final class Library {
       case "words" -> (value, key) -> words(value);
       case "repeat" -> (value, key) -> Collections.nCopies(Integer.parseInt(argument), value);
       case "and-null" -> (value, key) -> Arrays.asList(value, null);
+      // Any of these, with a text that it fails on.
+      case "fail-on" -> {
+        Function given = function(inner(argument));
+        yield (value, key) -> {
+          failOn(failing(argument), value);
+          return given.apply(value, key);
+        };
+      }
       default -> throw new InvalidCase("there is no function " + spec);
     };
   }
@@ -111,6 +119,13 @@ final class Library {
           text(value).length() > text(aggregate).length() ? value : aggregate;
       case "null-on" -> (aggregate, value, key) ->
           text(value).equals(argument) ? null : text(aggregate) + "+" + text(value);
+      case "fail-on" -> {
+        Fold given = fold(inner(argument));
+        yield (aggregate, value, key) -> {
+          failOn(failing(argument), value);
+          return given.apply(aggregate, value, key);
+        };
+      }
       default -> throw new InvalidCase("there is no fold " + spec);
     };
   }
@@ -125,6 +140,13 @@ final class Library {
       case "keyed-pair" -> (left, right, key) -> text(key) + ":" + text(left) + argument + text(right);
       case "no-pair-of" -> (left, right, key) ->
           text(left).equals(argument) ? null : text(left) + "-" + text(right);
+      case "fail-on" -> {
+        Joiner given = joiner(inner(argument));
+        yield (left, right, key) -> {
+          failOn(failing(argument), left);
+          return given.apply(left, right, key);
+        };
+      }
       default -> throw new InvalidCase("there is no joiner " + spec);
     };
   }
@@ -149,6 +171,20 @@ final class Library {
 
   static String argument(String spec) {
     return spec.substring(Math.min(spec.length(), name(spec).length() + 1));
+  }
+
+  /** Of `TEXT,SPEC`: what fails, and what is done else. */
+  static String failing(String argument) {
+    return argument.substring(0, Math.max(0, argument.indexOf(',')));
+  }
+
+  static String inner(String argument) {
+    return argument.substring(argument.indexOf(',') + 1);
+  }
+
+  /** Throws on that text. */
+  static void failOn(String text, Object value) {
+    if (text(value).equals(text)) throw new IllegalStateException("failed on " + text);
   }
 
   private static Function constant(Object constant) {

@@ -22,7 +22,6 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.TopologyTestDriver;
-import org.apache.kafka.streams.errors.LogAndContinueExceptionHandler;
 import org.apache.kafka.streams.processor.internals.InternalTopicConfig;
 import org.apache.kafka.streams.processor.internals.InternalTopologyBuilder;
 import org.apache.kafka.streams.test.TestRecord;
@@ -99,11 +98,7 @@ final class Run {
     if (options.path("guarantee").asText().equals("exactly-once")) {
       config.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
     }
-    if (options.path("onDeserializationError").asText().equals("continue")) {
-      config.put(
-          StreamsConfig.DESERIALIZATION_EXCEPTION_HANDLER_CLASS_CONFIG,
-          LogAndContinueExceptionHandler.class);
-    }
+    Failing.configure(config, options);
     return config;
   }
 
@@ -189,9 +184,7 @@ final class Run {
   }
 
   private static void addHeaders(ArrayNode row, Headers headers) {
-    for (Header header : headers) {
-      row.add(header.value() == null ? header.key() : header.key() + "=" + Formats.hex(header.value()));
-    }
+    for (Header header : headers) row.add(Failing.shown(header));
   }
 
   private void peeked(String step, String key, String value) {
