@@ -54,6 +54,7 @@ export function joinStreams(
   }
   const { windows, name, storeName, stores: kept, key, value, otherValue } = options ?? {}
   assertJoinWindows(windows, operator)
+  if (name !== undefined) assertName(name, operator)
   if (storeName !== undefined) assertName(storeName, `the stores of ${operator}`)
   const repartitionName = (suffix: string): string | undefined =>
     name === undefined ? undefined : `${name}${suffix}`

@@ -216,15 +216,12 @@ export class WindowKeys extends WindowedKeys {
   }
 
   compareByTime(a: Buffer, b: Buffer): number {
-    return (
-      this.timeOf(a) - this.timeOf(b) ||
-      compareBytes(this.keyOf(a), this.keyOf(b)) ||
-      this.#sequenceOf(a) - this.#sequenceOf(b)
-    )
+    return this.timeOf(a) - this.timeOf(b) || compareBytes(this.#numbered(a), this.#numbered(b))
   }
 
-  #sequenceOf(key: Buffer): number {
-    return key.readInt32BE(key.length - sequenceBytes)
+  /** Key and number in one: so a key may stand before another one that it begins with, or behind. */
+  #numbered(key: Buffer): Buffer {
+    return Buffer.concat([this.keyOf(key), key.subarray(key.length - sequenceBytes)])
   }
 }
 
