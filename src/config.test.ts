@@ -24,6 +24,7 @@ test("two options are enough, and the others have Kafka Streams' defaults", () =
     heartbeatInterval: 3_000,
     rebalanceTimeout: 300_000,
     topicConfigs: {},
+    windowStoreChangelogAdditionalRetention: 86_400_000,
     endpoint: undefined,
     onDeserializationError: 'fail',
     offsetReset: 'earliest',

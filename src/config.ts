@@ -72,6 +72,11 @@ export interface StreamsConfig extends ErrorHandling {
   readonly rebalanceTimeout?: number
   /** Configs for all internal topics that are created, over the defaults. Java: topic.* */
   readonly topicConfigs?: Readonly<Record<string, string>>
+  /**
+   * Milliseconds that windows and sessions stay in changelog topics after their stores forgot them: for
+   * clocks that differ. Default a day. Java: windowstore.changelog.additional.retention.ms.
+   */
+  readonly windowStoreChangelogAdditionalRetention?: number
   /** Where other instances reach this one's query service. Java: application.server. */
   readonly endpoint?: { readonly host: string; readonly port: number }
   /** Where to begin in an input topic when nothing was committed. Default earliest. */
@@ -234,6 +239,7 @@ const checks: Readonly<Record<keyof StreamsConfig, Check>> = {
   heartbeatInterval: milliseconds(1),
   rebalanceTimeout: milliseconds(1),
   topicConfigs,
+  windowStoreChangelogAdditionalRetention: integer(0, Number.MAX_SAFE_INTEGER, 'milliseconds'),
   endpoint,
   onDeserializationError: errorHandler,
   onProcessingError: errorHandler,
@@ -318,6 +324,8 @@ export function resolveConfig(
     heartbeatInterval: config.heartbeatInterval ?? 3_000,
     rebalanceTimeout: config.rebalanceTimeout ?? 300_000,
     topicConfigs: Object.freeze({ ...config.topicConfigs }),
+    windowStoreChangelogAdditionalRetention:
+      config.windowStoreChangelogAdditionalRetention ?? 86_400_000,
     endpoint: config.endpoint && Object.freeze({ ...config.endpoint }),
     onDeserializationError: config.onDeserializationError ?? 'fail',
     onProcessingError: config.onProcessingError ?? 'fail',

@@ -33,6 +33,8 @@ export interface LeaderOptions {
   readonly replicationFactor: number
   /** Configs for internal topics, over the defaults. */
   readonly topicConfigs: Readonly<Record<string, string>>
+  /** Milliseconds that windows stay in changelogs after stores forgot them. Default a day. */
+  readonly windowStoreChangelogAdditionalRetention?: number
   readonly log: Log
 }
 
@@ -128,8 +130,15 @@ export class Leader {
     signal: AbortSignal,
   ): Promise<Map<string, number>> {
     const { client, applicationId, topicConfigs } = this.#options
+    const { windowStoreChangelogAdditionalRetention: additionalRetention } = this.#options
     const external = await this.#externalCounts(topology, matchedTopics, signal)
-    const internal = internalTopics(topology, applicationId, external, topicConfigs)
+    const internal = internalTopics(
+      topology,
+      applicationId,
+      external,
+      topicConfigs,
+      additionalRetention,
+    )
     const existing = await client.topicMetadata(
       internal.map(({ name }) => name),
       { fresh: true, signal },
