@@ -61,8 +61,12 @@ test.each([
     'The option commitInterval is not valid: it must be a whole number of milliseconds from 0 to 2147483647, not 1.5.',
   ],
   [
-    { ...least, offsetReset: 'none' },
-    `The option offsetReset is not valid: it must be 'earliest' or 'latest', not "none".`,
+    { ...least, offsetReset: 'oldest' },
+    `The option offsetReset is not valid: it must be 'earliest', 'latest', 'none' or { byDuration: milliseconds }, not "oldest".`,
+  ],
+  [
+    { ...least, offsetReset: { byDuration: -1 } },
+    `The option offsetReset is not valid: it must be 'earliest', 'latest', 'none' or { byDuration: milliseconds }, not {"byDuration":-1}.`,
   ],
   [
     { ...least, onDeserializationError: 'skip' },

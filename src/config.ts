@@ -10,6 +10,7 @@ import { shownValue } from './base/shown-value.ts'
 import { systemTransport, type Transport } from './base/transport.ts'
 import type { ErrorHandling } from './error-handlers.ts'
 import { StreamsError } from './errors.ts'
+import { offsetResetProblem, type OffsetReset } from './topology/offset-reset.ts'
 
 /**
  * The options of {@link KafkaStreams}. Two are required; the others have Kafka Streams' defaults.
@@ -79,8 +80,11 @@ export interface StreamsConfig extends ErrorHandling {
   readonly windowStoreChangelogAdditionalRetention?: number
   /** Where other instances reach this one's query service. Java: application.server. */
   readonly endpoint?: { readonly host: string; readonly port: number }
-  /** Where to begin in an input topic when nothing was committed. Default earliest. */
-  readonly offsetReset?: 'earliest' | 'latest'
+  /**
+   * Where to begin in an input topic when nothing was committed and the topic itself states nothing.
+   * Default earliest. Java: auto.offset.reset.
+   */
+  readonly offsetReset?: OffsetReset
   /**
    * Who hears what the instance has to say: a logger with `debug`, `info`, `warn` and `error`, such as
    * `console`, pino or winston, or a level from which lines go to standard error. `'info'` adds changes
@@ -245,7 +249,7 @@ const checks: Readonly<Record<keyof StreamsConfig, Check>> = {
   onProcessingError: errorHandler,
   onProductionError: errorHandler,
   deadLetterQueueTopic: topicName,
-  offsetReset: oneOf('earliest', 'latest'),
+  offsetReset: offsetResetProblem,
   logger: loggerProblem,
 }
 

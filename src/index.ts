@@ -78,12 +78,8 @@ export type {
   UnlimitedWindows,
   Windows,
 } from './dsl/windows.ts'
-export type {
-  OffsetReset,
-  TimestampContext,
-  TimestampExtractor,
-  TopicNameExtractor,
-} from './topology/node.ts'
+export type { TimestampContext, TimestampExtractor, TopicNameExtractor } from './topology/node.ts'
+export type { OffsetReset } from './topology/offset-reset.ts'
 export {
   failOnInvalidTimestamp,
   logAndSkipOnInvalidTimestamp,

@@ -29,6 +29,16 @@ describe('topic', () => {
     [['x'.repeat(250), { value: serdes.string }], 'it is longer than 249 characters'],
     [['a b', { value: serdes.string }], 'only letters, digits'],
     [['a', 'string'], 'the options of the topic a must be an object'],
+    [
+      ['a', { value: serdes.string, timestamp: 5 }],
+      'the timestamp of the topic a must be a function, it is number',
+    ],
+    [
+      ['a', { value: serdes.string, offsetReset: 'oldest' }],
+      `the offsetReset of the topic a is not valid: it must be 'earliest', 'latest', 'none' or { byDuration: milliseconds }, not "oldest"`,
+    ],
+    [['a', { value: serdes.string, offsetReset: { byDuration: -1 } }], 'not {"byDuration":-1}'],
+    [['a', { value: serdes.string, offsetReset: { byDuration: 0.5 } }], 'not {"byDuration":0.5}'],
   ])('%j is refused', (args, message) => {
     expect(() => untyped(...args)).toThrowError(refused('TOPOLOGY_INVALID', message))
   })

@@ -3,8 +3,9 @@ import { StreamsError } from '../errors.ts'
 import { assertSerde } from '../serde/assert-serde.ts'
 import type { Serde } from '../serde/serde.ts'
 import { serdes } from '../serde/serdes.ts'
-import type { OffsetReset, TimestampExtractor } from '../topology/node.ts'
-import { assertName } from './naming.ts'
+import type { TimestampExtractor } from '../topology/node.ts'
+import { offsetResetProblem, type OffsetReset } from '../topology/offset-reset.ts'
+import { assertFunction, assertName } from './naming.ts'
 
 /** What a program gets as key when it does not state a key serde: the bytes. */
 export type RawKey = Uint8Array | null
@@ -64,7 +65,8 @@ export interface SinkTopic<K, V> {
  * `nullable(serde)`.
  *
  * @throws StreamsError `TOPOLOGY_INVALID` for a name that Kafka does not allow (letters, digits, `.`,
- *   `_` and `-`, at most 249) or what is no serde, `SERDE_MISSING` without a value serde.
+ *   `_` and `-`, at most 249) or what is no serde,
+ *   function or offset reset; `SERDE_MISSING` without a value serde.
  * @example
  * const orders = topic('orders', { key: serdes.string, value: serdes.json<Order>() })
  */
@@ -88,7 +90,20 @@ export function topic<K, V>(
   // Without a key serde K is RawKey, by the first overload.
   const key = options.key ?? (serdes.bytes as Serde<unknown> as Serde<K>)
   assertSerde(key, { part: 'key', of })
+  assertTopicOptions(options, of)
   return Object.freeze({ ...options, name, key })
+}
+
+/** Refuses a timestamp that is no function, and an offset reset that there is not. */
+export function assertTopicOptions(
+  { timestamp, offsetReset }: TopicOptions<never, never>,
+  of: string,
+): void {
+  if (timestamp !== undefined) assertFunction(timestamp, `the timestamp of ${of}`)
+  const problem = offsetReset === undefined ? undefined : offsetResetProblem(offsetReset)
+  if (problem === undefined) return
+  const detail = `the offsetReset of ${of} is not valid: ${problem}`
+  throw new StreamsError('TOPOLOGY_INVALID', { detail })
 }
 
 /** Refuses what was not made by {@link topic}. */

@@ -6,7 +6,7 @@ import type { TopicPartition } from '../client/topic-metadata.ts'
 import { StreamsError } from '../errors.ts'
 import type { CommittedOffset, TaskInput } from '../task/task.ts'
 import type { TaskManager } from '../task/task-manager.ts'
-import type { OffsetReset } from '../topology/node.ts'
+import type { OffsetReset } from '../topology/offset-reset.ts'
 
 export interface WorkerInputsOptions {
   readonly client: KafkaClient

@@ -1,5 +1,5 @@
 import type { TaskId } from '../processor/record-metadata.ts'
-import type { OffsetReset } from '../topology/node.ts'
+import type { OffsetReset } from '../topology/offset-reset.ts'
 
 /**
  * Where a task stands in its life (org.apache.kafka.streams.processor.internals.Task.State):

@@ -7,7 +7,6 @@ import { assertAgreedCounts, unitedGroups } from './copartition.ts'
 import { describeTopology } from './describe.ts'
 import { hashSetOrder } from './java-order.ts'
 import type {
-  OffsetReset,
   RepartitionTopic,
   SinkNode,
   SourceNode,
@@ -17,6 +16,7 @@ import type {
   TopicNameExtractor,
   TopologyNode,
 } from './node.ts'
+import type { OffsetReset } from './offset-reset.ts'
 import { QuickUnion } from './quick-union.ts'
 import { StoreRegistry, type GivenStoreOptions } from './store-registry.ts'
 import { TopicPattern } from './topic-pattern.ts'

@@ -2,14 +2,8 @@ import type { NodeSupplier } from '../processor/processor.ts'
 import type { Serde } from '../serde/serde.ts'
 import type { AnyStore } from '../store/descriptor.ts'
 import type { RecordContext, RecordHeaders } from '../store/state-store.ts'
+import type { OffsetReset } from './offset-reset.ts'
 import type { TopicPattern } from './topic-pattern.ts'
-
-/**
- * Where to begin in a topic when the group has no offset for it: at an end; at the first record of
- * the last so many milliseconds (KIP-1106); `none`: the instance stops with `OFFSET_MISSING`. Java's
- * AutoOffsetReset.
- */
-export type OffsetReset = 'earliest' | 'latest' | 'none' | { readonly byDuration: number }
 
 /** What a timestamp extractor sees beside the record's value, key and timestamp. */
 export interface TimestampContext {

@@ -4,10 +4,10 @@ import { assertSerde } from '../../serde/assert-serde.ts'
 import type { Serde } from '../../serde/serde.ts'
 import { serdes } from '../../serde/serdes.ts'
 import type { InternalTopologyBuilder } from '../../topology/internal-topology-builder.ts'
-import type { OffsetReset } from '../../topology/node.ts'
+import type { OffsetReset } from '../../topology/offset-reset.ts'
 import { TopicPattern } from '../../topology/topic-pattern.ts'
 import type { Named } from '../naming.ts'
-import { assertTopic, type Topic, type TopicOptions } from '../topic.ts'
+import { assertTopic, assertTopicOptions, type Topic, type TopicOptions } from '../topic.ts'
 import { GraphNode } from './graph-node.ts'
 
 /** How the topics that match a pattern are read. */
@@ -74,8 +74,9 @@ function readingOf(pattern: RegExp, options: unknown): Reading {
   const { key = serdes.bytes, value, ...rest } = (options ?? {}) as Partial<Reading>
   assertSerde(key, { part: 'key', of })
   assertSerde(value, { part: 'value', of })
+  assertTopicOptions(rest, of)
   const { timestamp, offsetReset } = rest
-  return { key: key as Serde<unknown>, value, timestamp, offsetReset }
+  return { key, value, timestamp, offsetReset }
 }
 
 function assertReadAlike(first: Reading, other: Reading, topics: string): void {
