@@ -172,7 +172,8 @@ export function rowsOf(streams: KafkaStreams): string[] {
     if (partitionCount === undefined) throw new Error(`the partitions of ${name} are not known yet`)
     for (let partition = 0; partition < partitionCount; partition += 1) {
       const view = target.local(name, partition)?.view
-      if (view?.kind !== 'key-value') throw new Error(`partition ${partition} of ${name} is not here yet`)
+      if (view?.kind !== 'key-value')
+        throw new Error(`partition ${partition} of ${name} is not here yet`)
       using all = view.byteRows({})
       for (const { key, value, timestamp } of all)
         rows.push([name, key, value, timestamp].join('\t'))

@@ -1,0 +1,134 @@
+package millpond.interchange;
+
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.ExecutionException;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.Serde;
+import org.apache.kafka.common.serialization.Serdes;
+import org.apache.kafka.common.utils.Bytes;
+import org.apache.kafka.streams.CloseOptions;
+import org.apache.kafka.streams.KafkaStreams;
+import org.apache.kafka.streams.StoreQueryParameters;
+import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.Topology;
+import org.apache.kafka.streams.kstream.Materialized;
+import org.apache.kafka.streams.state.KeyValueIterator;
+import org.apache.kafka.streams.state.KeyValueStore;
+import org.apache.kafka.streams.state.QueryableStoreTypes;
+import org.apache.kafka.streams.state.ValueAndTimestamp;
+
+/**
+ * One turn of Kafka Streams at an application: it processes all that there is, commits, prints its stores
+ * (a row a line: store, key, value, timestamp), and leaves the group.
+ */
+final class Turn {
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+
+  private final String bootstrap;
+  private final String application;
+
+  Turn(String bootstrap, String application) {
+    this.bootstrap = bootstrap;
+    this.application = application;
+  }
+
+  /** A store of keys that are texts. */
+  static <V> Materialized<String, V, KeyValueStore<Bytes, byte[]>> store(String name, Serde<V> values) {
+    return Materialized.<String, V, KeyValueStore<Bytes, byte[]>>as(name)
+        .withKeySerde(Serdes.String())
+        .withValueSerde(values);
+  }
+
+  /**
+   * @param topics first the input, then what is made of it, and so on: a commit of topics comes after what
+   *     was made of them is written. Names that begin with a hyphen belong to the application.
+   */
+  void run(
+      Topology topology, List<List<String>> topics, List<String> stores, String directory, String cacheBytes)
+      throws Exception {
+    Properties config = new Properties();
+    config.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrap);
+    config.put(StreamsConfig.APPLICATION_ID_CONFIG, application);
+    config.put(StreamsConfig.STATE_DIR_CONFIG, directory);
+    config.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, cacheBytes);
+    config.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 100);
+    // Else each look at the end of a changelog waits for half a second.
+    config.put(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG, 50);
+    try (KafkaStreams streams = new KafkaStreams(topology, config);
+        Admin admin = Admin.create(Map.of("bootstrap.servers", bootstrap))) {
+      streams.start();
+      long deadline = System.nanoTime() + PATIENCE.toNanos();
+      while (streams.state() != KafkaStreams.State.RUNNING || !areCommitted(admin, topics)) {
+        boolean hasEnded = streams.state().hasStartedOrFinishedShuttingDown();
+        if (hasEnded || System.nanoTime() > deadline) {
+          System.err.println("Kafka Streams is " + streams.state() + " before all is processed");
+          System.exit(1);
+        }
+        Thread.sleep(20);
+      }
+      for (String store : stores) print(streams, store);
+      // What stays in the group by default would keep others out until its session ends.
+      streams.close(
+          CloseOptions.groupMembershipOperation(CloseOptions.GroupMembershipOperation.LEAVE_GROUP));
+    }
+  }
+
+  private static void print(KafkaStreams streams, String store) {
+    var rows =
+        streams.store(
+            StoreQueryParameters.fromNameAndType(
+                store, QueryableStoreTypes.<String, Object>timestampedKeyValueStore()));
+    try (KeyValueIterator<String, ValueAndTimestamp<Object>> all = rows.all()) {
+      all.forEachRemaining(
+          row ->
+              System.out.println(
+                  String.join(
+                      "\t",
+                      store,
+                      row.key,
+                      String.valueOf(row.value.value()),
+                      String.valueOf(row.value.timestamp()))));
+    }
+  }
+
+  private boolean areCommitted(Admin admin, List<List<String>> topics) throws Exception {
+    for (List<String> names : topics) if (!isCommitted(admin, names)) return false;
+    return true;
+  }
+
+  private boolean isCommitted(Admin admin, List<String> names) throws Exception {
+    List<String> topics = names.stream().map(name -> name.startsWith("-") ? application + name : name).toList();
+    Map<TopicPartition, OffsetSpec> partitions = new HashMap<>();
+    try {
+      for (TopicDescription topic : admin.describeTopics(topics).allTopicNames().get().values()) {
+        topic.partitions()
+            .forEach(
+                row ->
+                    partitions.put(
+                        new TopicPartition(topic.name(), row.partition()), OffsetSpec.latest()));
+      }
+    } catch (ExecutionException notYetThere) {
+      return false;
+    }
+    var ends = admin.listOffsets(partitions).all().get();
+    Map<TopicPartition, OffsetAndMetadata> committed =
+        admin.listConsumerGroupOffsets(application).partitionsToOffsetAndMetadata().get();
+    return partitions.keySet().stream()
+        .allMatch(one -> position(committed, one) == ends.get(one).offset());
+  }
+
+  private static long position(
+      Map<TopicPartition, OffsetAndMetadata> committed, TopicPartition partition) {
+    OffsetAndMetadata found = committed.get(partition);
+    return found == null ? 0 : found.offset();
+  }
+}
