@@ -37,7 +37,7 @@ export type { Optimization, Optimizations } from './dsl/optimization.ts'
 export type { Partitioner } from './dsl/partitioner.ts'
 export type { JoinStoreOptions } from './dsl/stream-join-stores.ts'
 export type { StreamJoins } from './dsl/stream-joins.ts'
-export { StreamsBuilder } from './dsl/streams-builder.ts'
+export { StreamsBuilder, type StreamsBuilderOptions } from './dsl/streams-builder.ts'
 export { TopologyBuilder } from './dsl/topology-builder.ts'
 export type {
   AddProcessorOptions,

@@ -27,11 +27,12 @@ export interface RepartitionNames {
  */
 export class NameProvider {
   #next = 0
+  readonly #generated = new Set<string>()
 
   /** The given name, checked, or a generated one. Takes a number in both cases. */
   step(prefix: string, name?: string): string {
     const generated = `${prefix}${this.#number()}`
-    if (name === undefined) return generated
+    if (name === undefined) return this.#kept(generated)
     assertName(name, `a step (instead of ${generated})`)
     return name
   }
@@ -50,7 +51,7 @@ export class NameProvider {
 
   /** A name for a store that the user did not name. */
   store(prefix: string): string {
-    return `${prefix}STATE-STORE-${this.#number()}`
+    return this.#kept(`${prefix}STATE-STORE-${this.#number()}`)
   }
 
   /** Names for a repartition step; three numbers are taken, whether they are used or not. */
@@ -68,11 +69,21 @@ export class NameProvider {
     }
   }
 
+  /** True: the name, or what it begins with, was made up here. */
+  isGenerated(name: string): boolean {
+    return [...this.#generated].some((generated) => name.startsWith(generated))
+  }
+
   /** One that goes on from here by itself: what it names leaves no trace. */
   copy(): NameProvider {
     const copy = new NameProvider()
     copy.#next = this.#next
     return copy
+  }
+
+  #kept(generated: string): string {
+    this.#generated.add(generated)
+    return generated
   }
 
   #number(): string {

@@ -3,6 +3,7 @@ import type { ProcessorSupplier } from '../processor/processor-supplier.ts'
 import type { Serde } from '../serde/serde.ts'
 import { assertStoreAccess } from '../topology/given-stores.ts'
 import type { Topology } from '../topology/topology.ts'
+import { assertExplicitNames } from './explicit-names.ts'
 import { StateStoreNode } from './graph/state-store-node.ts'
 import { sourceNode, type PatternOptions } from './graph/stream-source-node.ts'
 import { TableSourceNode } from './graph/table-source-node.ts'
@@ -21,6 +22,21 @@ import { TableState } from './operators/table-state.ts'
 import { StreamGraph } from './stream-graph.ts'
 import { assertTopic, type RawKey, type Topic } from './topic.ts'
 
+/** How a program is built. */
+export interface StreamsBuilderOptions {
+  /**
+   * How the program may be rewritten when it is built: Java's `topology.optimization`. It decides which
+   * internal topics there are, so it cannot be changed for an application that has run. Default `none`.
+   */
+  readonly optimize?: Optimizations
+  /**
+   * Refuse to build a program in which a store or an internal topic has a generated name: a step that
+   * is added later would rename it, and what it holds would be left behind. Java's
+   * `ensure.explicit.internal.resource.naming`. Default false.
+   */
+  readonly explicitNames?: boolean
+}
+
 /**
  * Where a program begins: it names the topics that are read, and gives the finished topology. Writing
  * a program has no effects. Java's StreamsBuilder.
@@ -33,14 +49,11 @@ import { assertTopic, type RawKey, type Topic } from './topic.ts'
 export class StreamsBuilder {
   readonly #graph = new StreamGraph()
   readonly #optimizations: ReadonlySet<Optimization>
+  readonly #explicitNames: boolean
 
-  /**
-   * `optimize` says how the program may be rewritten when it is built: Java's `topology.optimization`.
-   * It decides which internal topics there are, so it cannot be changed for an application that has
-   * run. Default `none`.
-   */
-  constructor(options: { optimize?: Optimizations } = {}) {
+  constructor(options: StreamsBuilderOptions = {}) {
     this.#optimizations = optimizationsOf(options.optimize ?? 'none')
+    this.#explicitNames = options.explicitNames ?? false
   }
 
   /**
@@ -147,6 +160,8 @@ export class StreamsBuilder {
    * it, when the step is connected to it. Stores in the options of `process` need not be added.
    *
    * @throws StreamsError `TOPOLOGY_INVALID` for what is no descriptor.
+   * @example
+   * builder.addStateStore(keyValueStore('seen', { key: serdes.string, value: serdes.long }))
    */
   addStateStore(store: StoreAccess): this {
     assertStoreAccess(store, 'addStateStore')
@@ -186,10 +201,13 @@ export class StreamsBuilder {
   /**
    * The finished topology. The builder can be used further; what was built does not change.
    *
-   * @throws StreamsError `TOPOLOGY_INVALID` for what cannot be run, such as two steps of one name;
-   *   `SERDE_MISSING` when a store or a repartition topic needs a serde that no step states.
+   * @throws StreamsError `TOPOLOGY_INVALID` for what cannot be run, such as two steps of one name, and
+   *   for what lacks a name when `explicitNames` demands one; `SERDE_MISSING` when a store or a
+   *   repartition topic needs a serde that no step states.
    */
   build(): Topology {
-    return this.#graph.build(this.#optimizations)
+    const topology = this.#graph.build(this.#optimizations)
+    if (this.#explicitNames) assertExplicitNames(topology, this.#graph.names)
+    return topology
   }
 }
