@@ -201,6 +201,22 @@ describe('optimization', () => {
     expect(driver.output(topic('twos', counts)).readKeyValues()).toEqual([['v', 1]])
   })
 
+  test('never pulls a repartition topic over a processor, which may change keys once more', () => {
+    const { builder, left } = twoStreams(['merge-repartition-topics'])
+    const keyed = left.selectKey((value) => value, { key: serdes.string })
+    const turned = keyed.process(
+      ({ forward }) =>
+        (record) =>
+          forward({ ...record, key: 'all' }),
+      { key: serdes.string, value: serdes.string },
+    )
+    keyed.groupByKey().count({ store: 'one' })
+    turned.groupByKey().count({ store: 'two' })
+
+    const repartitions = builder.build().subtopologies.flatMap((one) => one.repartitionSources)
+    expect(repartitions.map(({ name }) => name)).toEqual(['one-repartition', 'two-repartition'])
+  })
+
   test('leaves the program as it is: it can be built again, and go on', () => {
     const { builder, left } = twoStreams('all')
     const keyed = left.selectKey((value) => value, { key: serdes.string })

@@ -6,6 +6,11 @@ import { GraphNode } from './graph-node.ts'
 
 /** Runs a processor of the user, with its stores. Java's ProcessorToStateConnectorNode. */
 export class UserProcessorNode extends GraphNode {
+  /**
+   * Repartition topics below it stay there: what it forwards may have other keys and values. (Kafka
+   * Streams pulls them over it, and groups by wrong keys then, unless an internal config forbids it.)
+   */
+  override changes: GraphNode['changes'] = 'value'
   readonly #supplier: NodeSupplier
   readonly #stores: Stores
 
