@@ -6,6 +6,7 @@ const steps: readonly (readonly [title: string, command: string, ...args: string
   ['lint', 'oxlint', '--type-aware', '--deny-warnings'],
   ['format', 'oxfmt', '--check'],
   ['import table', 'tsx', 'scripts/tidy.ts'],
+  ['docstrings', 'tsx', 'scripts/docstrings.ts'],
   ['examples in the docs', 'tsx', 'scripts/docs-examples.ts'],
 ]
 

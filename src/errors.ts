@@ -438,7 +438,12 @@ const errorTable = {
 /** The code of a {@link StreamsError}. The meaning of each is on the page `docs/reference/errors.md`. */
 export type ErrorCode = keyof typeof errorTable
 
-/** All codes, in the order of the table. */
+/**
+ * All codes, in the order of the table.
+ *
+ * @example
+ * console.log(errorCodes.includes('SERDE_FAILED')) // true
+ */
 export const errorCodes: readonly ErrorCode[] = Object.keys(errorTable) as ErrorCode[]
 
 /**
@@ -470,7 +475,17 @@ export class StreamsError extends Error {
   }
 }
 
-/** True for a {@link StreamsError}, of that code when one is given. */
+/**
+ * True for a {@link StreamsError}, of that code when one is given.
+ *
+ * @example
+ * try {
+ *   await streams.start()
+ * } catch (error) {
+ *   if (isStreamsError(error, 'SOURCE_TOPIC_MISSING')) console.error('create the topic first')
+ *   throw error
+ * }
+ */
 export function isStreamsError(error: unknown, code?: ErrorCode): error is StreamsError {
   return error instanceof StreamsError && (code === undefined || error.code === code)
 }

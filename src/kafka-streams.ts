@@ -93,6 +93,7 @@ export class KafkaStreams implements AsyncDisposable {
     })
   }
 
+  /** Where the instance is in its life. */
   get state(): StreamsState {
     return this.#state
   }
@@ -195,11 +196,13 @@ export class KafkaStreams implements AsyncDisposable {
     this.#workers?.pause()
   }
 
+  /** Goes on after {@link KafkaStreams.pause}. */
   resume(): void {
     this.#isPaused = false
     this.#workers?.resume()
   }
 
+  /** True between `pause` and `resume`. */
   get isPaused(): boolean {
     return this.#isPaused
   }

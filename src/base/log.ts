@@ -6,9 +6,13 @@ export type LogFields = Readonly<Record<string, unknown>>
 
 /** Where the engine tells what it does. */
 export interface Log {
+  /** What helps to find a fault. */
   debug(message: string, fields?: LogFields): void
+  /** What changes. */
   info(message: string, fields?: LogFields): void
+  /** What goes wrong and is dealt with. */
   warn(message: string, fields?: LogFields): void
+  /** What ends an instance. */
   error(message: string, fields?: LogFields): void
   /** The same log with fields that every line carries. */
   child(fields: LogFields): Log

@@ -11,9 +11,13 @@ import { shownValue } from './shown-value.ts'
  * new KafkaStreams(topology, { applicationId, brokers, logger: console })
  */
 export interface Logger {
+  /** Each connection and each attempt that failed. */
   debug(message: string, fields?: LogFields): void
+  /** Changes of state, assignments, topics that were created. */
   info(message: string, fields?: LogFields): void
+  /** What goes wrong and is dealt with. */
   warn(message: string, fields?: LogFields): void
+  /** What ends the instance. */
   error(message: string, fields?: LogFields): void
 }
 

@@ -92,6 +92,12 @@ interface Running {
  *
  * What it has acknowledged has been handed to the operating system, and survives a `kill -9`; it is
  * put on the medium when the broker closes.
+ *
+ * @example
+ * import { Broker } from 'millpond/broker'
+ *
+ * await using broker = new Broker({ port: 9092, dataDir: './data' })
+ * await broker.start()
  */
 export class Broker implements AsyncDisposable {
   readonly #options: BrokerOptions
@@ -112,6 +118,7 @@ export class Broker implements AsyncDisposable {
     this.#dataDir = options.dataDir ?? memoryDataDir
   }
 
+  /** Where it listens. */
   get host(): string {
     return this.#options.host ?? '127.0.0.1'
   }

@@ -22,6 +22,11 @@ export interface CogroupedKStream<K, A, R = A> {
    * Adds a grouped stream with its aggregator, to this very cogroup. A stream that is given again gets the
    * new aggregator.
    *
+   * @example
+   * const activity = clicks
+   *   .groupByKey()
+   *   .cogroup((count: number) => count + 1)
+   *   .cogroup(orders.groupByKey(), (count) => count + 1)
    * @throws StreamsError `TOPOLOGY_INVALID` for a stream of another StreamsBuilder.
    */
   cogroup<V, R2 extends A | null | undefined>(
@@ -45,7 +50,17 @@ export interface CogroupedKStream<K, A, R = A> {
     options?: Named & { store?: TableStoreRef<K, A>; value?: SerdeOf<A> },
   ): KTable<K, A, Emitted<A, R>>
 
-  /** Puts the records of all streams into the same windows. Results are emitted on update only. */
+  /**
+   * Puts the records of all streams into the same windows. Results are emitted on update only.
+   *
+   * @example
+   * const activityPerHour = clicks
+   *   .groupByKey()
+   *   .cogroup((count: number) => count + 1)
+   *   .cogroup(orders.groupByKey(), (count) => count + 1)
+   *   .windowedBy(timeWindows({ size: hours(1), grace: minutes(5) }))
+   *   .aggregate(() => 0, { value: serdes.long })
+   */
   windowedBy(
     windows: TimeWindows | SlidingWindows | UnlimitedWindows | CustomWindows,
   ): TimeWindowedCogroupedKStream<K, A, R>
@@ -54,7 +69,16 @@ export interface CogroupedKStream<K, A, R = A> {
 
 /** Cogrouped streams in time windows or sliding windows. Java's TimeWindowedCogroupedKStream. */
 export interface TimeWindowedCogroupedKStream<K, A, R = A> {
-  /** Folds the values of all streams that are in a window. An aggregator that gives null deletes the row. */
+  /**
+   * Folds the values of all streams that are in a window. An aggregator that gives null deletes the row.
+   *
+   * @example
+   * const clicksPerHour = clicks
+   *   .groupByKey()
+   *   .cogroup((count: number) => count + 1)
+   *   .windowedBy(timeWindows({ size: hours(1), grace: 0 }))
+   *   .aggregate(() => 0, { store: windowStore('clicks-per-hour', { key: serdes.string, value: serdes.long }) })
+   */
   aggregate(
     initializer: () => A,
     options?: WindowedOptions<K, A> & { readonly value?: SerdeOf<A> },
@@ -63,7 +87,16 @@ export interface TimeWindowedCogroupedKStream<K, A, R = A> {
 
 /** Cogrouped streams in sessions. Java's SessionWindowedCogroupedKStream. */
 export interface SessionWindowedCogroupedKStream<K, A> {
-  /** Folds the values of all streams that are in a session; the merger makes one aggregate of two. */
+  /**
+   * Folds the values of all streams that are in a session; the merger makes one aggregate of two.
+   *
+   * @example
+   * const clicksOfVisits = clicks
+   *   .groupByKey()
+   *   .cogroup((count: number) => count + 1)
+   *   .windowedBy(sessionWindows({ gap: minutes(30), grace: 0 }))
+   *   .aggregate(() => 0, (one, two) => one + two, { value: serdes.long })
+   */
   aggregate(
     initializer: () => A,
     merger: (one: A, two: A, key: K) => A,

@@ -39,6 +39,9 @@ export interface KGroupedStream<K, V> {
   /**
    * Combines the values of each key; the first stands as it is. A reducer that gives null deletes the
    * row. It returns a new value: what it is given may be held by the store and by steps below.
+   *
+   * @example
+   * const largest = numbers.groupByKey().reduce((max, value) => Math.max(max, value))
    */
   reduce<R extends NonNullable<V> | null | undefined>(
     reducer: (aggregate: NonNullable<V>, value: NonNullable<V>) => R,

@@ -35,7 +35,12 @@ export interface KStream<K, V> extends StreamJoins<K, V> {
   filter<W extends V>(predicate: (value: V, key: K) => value is W, options?: Named): KStream<K, W>
   filter(predicate: (value: V, key: K) => boolean, options?: Named): KStream<K, V>
 
-  /** Keeps the records for which the predicate does not hold. */
+  /**
+   * Keeps the records for which the predicate does not hold.
+   *
+   * @example
+   * const others = orders.filterNot((order) => order.country === 'AT')
+   */
   filterNot(predicate: (value: V, key: K) => boolean, options?: Named): KStream<K, V>
 
   /**
@@ -50,13 +55,26 @@ export interface KStream<K, V> extends StreamJoins<K, V> {
     options?: Named & { key?: SerdeOf<K2>; value?: SerdeOf<V2> },
   ): KStream<K2, V2>
 
-  /** Replaces the value. The key stays, so nothing is repartitioned because of it. */
+  /**
+   * Replaces the value. The key stays, so nothing is repartitioned because of it.
+   *
+   * @example
+   * const totals = orders.mapValues((order) => order.total, { value: serdes.double })
+   */
   mapValues<V2>(
     mapper: (value: V, key: K) => V2,
     options?: Named & { value?: SerdeOf<V2> },
   ): KStream<K, V2>
 
-  /** Replaces a record by any number of records. */
+  /**
+   * Replaces a record by any number of records.
+   *
+   * @example
+   * const words = answers.flatMap((text) => text.split(' ').map((word) => [word, 1] as const), {
+   *   key: serdes.string,
+   *   value: serdes.long,
+   * })
+   */
   flatMap<K2, V2>(
     mapper: (value: V, key: K) => Iterable<readonly [key: K2, value: V2]>,
     options?: Named & { key?: SerdeOf<K2>; value?: SerdeOf<V2> },
@@ -66,20 +84,30 @@ export interface KStream<K, V> extends StreamJoins<K, V> {
    * Replaces a value by any number of values under the same key.
    *
    * @example
-   * const words = lines.flatMapValues((line) => line.split(' '))
+   * const words = builder.stream(lines).flatMapValues((line) => line.split(' '))
    */
   flatMapValues<V2>(
     mapper: (value: V, key: K) => Iterable<V2>,
     options?: Named & { value?: SerdeOf<V2> },
   ): KStream<K, V2>
 
-  /** Replaces the key. */
+  /**
+   * Replaces the key.
+   *
+   * @example
+   * const byCustomer = orders.selectKey((order) => order.customerId, { key: serdes.string })
+   */
   selectKey<K2>(
     selector: (value: V, key: K) => K2,
     options?: Named & { key?: SerdeOf<K2> },
   ): KStream<K2, V>
 
-  /** Shows each record to an action and passes it on unchanged. */
+  /**
+   * Shows each record to an action and passes it on unchanged.
+   *
+   * @example
+   * orders.peek((order, key) => console.log(key, order.total)).filter((order) => order.total > 100)
+   */
   peek(action: (value: V, key: K) => void, options?: Named): KStream<K, V>
 
   /**
@@ -89,10 +117,10 @@ export interface KStream<K, V> extends StreamJoins<K, V> {
    * fails the record. Java has nothing like it.
    *
    * @example
-   * const scored = payments.mapValuesAsync(
-   *   async (payment, _key, { signal }) => {
-   *     const response = await fetch(`http://risk/score/${payment.id}`, { signal })
-   *     return { ...payment, risk: Number(await response.text()) }
+   * const scored = orders.mapValuesAsync(
+   *   async (order, _key, { signal }) => {
+   *     const response = await fetch(`http://risk/score/${order.id}`, { signal })
+   *     return { ...order, risk: Number(await response.text()) }
    *   },
    *   { concurrency: 32, timeout: 5_000 },
    * )
@@ -102,13 +130,28 @@ export interface KStream<K, V> extends StreamJoins<K, V> {
     options?: Named & AsyncOptions & { value?: SerdeOf<V2> },
   ): KStream<K, V2>
 
-  /** Waits for an action on each record; the stream ends here. Else as {@link KStream.mapValuesAsync}. */
+  /**
+   * Waits for an action on each record; the stream ends here. Else as {@link KStream.mapValuesAsync}.
+   *
+   * @example
+   * orders.forEachAsync(
+   *   async (order, _key, { signal }) => {
+   *     await fetch(`http://mail/orders/${order.id}`, { method: 'POST', signal })
+   *   },
+   *   { concurrency: 8 },
+   * )
+   */
   forEachAsync(
     action: (value: V, key: K, call: AsyncCall) => PromiseLike<unknown>,
     options?: Named & AsyncOptions,
   ): void
 
-  /** Shows each record to an action; the stream ends here. */
+  /**
+   * Shows each record to an action; the stream ends here.
+   *
+   * @example
+   * orders.forEach((order, key) => console.log(key, order.total))
+   */
   forEach(action: (value: V, key: K) => void, options?: Named): void
 
   /**
@@ -138,12 +181,18 @@ export interface KStream<K, V> extends StreamJoins<K, V> {
   /**
    * The records of this stream and of another one, in no particular order. Serdes go on only when
    * both streams have the same.
+   *
+   * @example
+   * const all = clicks.merge(views)
    */
   merge(other: KStream<K, V>, options?: Named): KStream<K, V>
 
   /**
    * Groups by the key that the records have. Serdes that the stream does not carry can be stated; a
    * name becomes that of the repartition topic, when there must be one.
+   *
+   * @example
+   * const ordersOfKey = orders.groupByKey().count({ store: 'orders-of-key' })
    */
   groupByKey(
     options?: Named & { key?: SerdeOf<K>; value?: SerdeOf<V> },
@@ -165,6 +214,9 @@ export interface KStream<K, V> extends StreamJoins<K, V> {
    * Takes the records as the changes of a table: the last value of a key counts, null deletes.
    * Records without a key are dropped. Without a `store` the table is kept only if a step below
    * needs it.
+   *
+   * @example
+   * const latest = orders.toTable({ store: 'latest-orders' })
    */
   toTable(
     options?: Named & { store?: TableStoreRef<NonNullable<K>, NonNullable<V>> },
@@ -213,10 +265,10 @@ export interface KStream<K, V> extends StreamJoins<K, V> {
    *
    * @example
    * const numbered = orders.processValues(({ stores, forward }) => (record) => {
-   *   const number = (stores.numbers.get(record.key) ?? 0) + 1
-   *   stores.numbers.put(record.key, number)
+   *   const number = (stores.counts.get(record.key) ?? 0) + 1
+   *   stores.counts.put(record.key, number)
    *   forward(record.withValue({ ...record.value, number }))
-   * }, { stores: { numbers } })
+   * }, { stores: { counts } })
    */
   processValues<V2, S extends Stores = NoStores>(
     supplier: FixedKeyProcessorSupplier<K, V, V2, S>,

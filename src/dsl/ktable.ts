@@ -30,6 +30,9 @@ export interface KTable<K, V, E = V | null> {
   /**
    * Keeps the rows for which the predicate holds. A row that is left out is deleted below, also when
    * it never was there. With a `store` the result is kept and can be queried.
+   *
+   * @example
+   * const large = orders.filter((order) => order.total > 100, { store: 'large-orders' })
    */
   filter<W extends V>(
     predicate: (value: V, key: K) => value is W,
@@ -40,7 +43,12 @@ export interface KTable<K, V, E = V | null> {
     options?: Named & { store?: TableStoreRef<K, V> },
   ): KTable<K, V>
 
-  /** Keeps the rows for which the predicate does not hold; else as {@link KTable.filter}. */
+  /**
+   * Keeps the rows for which the predicate does not hold; else as {@link KTable.filter}.
+   *
+   * @example
+   * const small = orders.filterNot((order) => order.total > 100)
+   */
   filterNot(
     predicate: (value: V, key: K) => boolean,
     options?: Named & { store?: TableStoreRef<K, V> },
@@ -49,6 +57,9 @@ export interface KTable<K, V, E = V | null> {
   /**
    * Replaces the value of each row. A mapper that gives null deletes the row. With a `store` the
    * result is kept and can be queried.
+   *
+   * @example
+   * const names = customers.mapValues((customer) => customer.name, { value: serdes.string })
    */
   mapValues<V2>(
     mapper: (value: V, key: K) => V2,
@@ -114,6 +125,11 @@ export interface KTable<K, V, E = V | null> {
   /**
    * As {@link KTable.join} by a `foreignKey`, with a row for each row of this table, also when it
    * refers to nothing: the joiner then gets undefined.
+   *
+   * @example
+   * orders.leftJoin(customers, (order, customer) => ({ ...order, customer: customer?.name ?? '?' }), {
+   *   foreignKey: (order) => order.customerId,
+   * })
    */
   leftJoin<K2, V2, E2, R>(
     other: KTable<K2, V2, E2>,
@@ -123,6 +139,9 @@ export interface KTable<K, V, E = V | null> {
   /**
    * As {@link KTable.join}, with a row for each row of this table: where the other one has none, the
    * joiner gets undefined for it.
+   *
+   * @example
+   * orders.leftJoin(shipments, (order, shipment) => ({ ...order, sent: shipment?.day }))
    */
   leftJoin<V2, E2, R>(
     other: KTable<K, V2, E2>,
@@ -133,6 +152,9 @@ export interface KTable<K, V, E = V | null> {
   /**
    * As {@link KTable.join}, with a row wherever one of the two tables has one: the joiner gets
    * undefined for what is missing.
+   *
+   * @example
+   * orders.outerJoin(shipments, (order, shipment) => ({ total: order?.total, sent: shipment?.day }))
    */
   outerJoin<V2, E2, R>(
     other: KTable<K, V2, E2>,
@@ -188,7 +210,8 @@ export interface KTable<K, V, E = V | null> {
    * selector, its records get another key, as by `selectKey`.
    *
    * @example
-   * counts.toStream().to(topic('counts', { key: serdes.string, value: serdes.long }))
+   * totals.toStream().to(topic('totals', { key: serdes.string, value: nullable(serdes.double) }))
+   * const byKeyAlone = counts.toStream((_count, { key }) => key, { key: serdes.string })
    */
   toStream<K2>(
     selector: (value: E, key: K) => K2,

@@ -47,6 +47,11 @@ export interface StreamJoins<K, V> {
    * As the join with another stream; a record of this stream that has met none is joined with
    * undefined, with its own time: when stream time has passed its window and the grace, or at once when
    * it comes too late to meet any or has no key.
+   *
+   * @example
+   * const withAnswers = questions.leftJoin(answers, (question, answer) => ({ question, answer }), {
+   *   windows: joinWindows({ before: 0, after: hours(1), grace: minutes(5) }),
+   * })
    */
   leftJoin<V2, R>(
     other: KStream<K, V2>,
@@ -54,7 +59,14 @@ export interface StreamJoins<K, V> {
     options: StreamJoinOptions<K, V, V2>,
   ): KStream<K, R>
 
-  /** As the left join, for the records of both streams. */
+  /**
+   * As the left join, for the records of both streams.
+   *
+   * @example
+   * const matched = questions.outerJoin(answers, (question, answer) => ({ question, answer }), {
+   *   windows: joinWindows({ difference: hours(1), grace: minutes(5) }),
+   * })
+   */
   outerJoin<V2, R>(
     other: KStream<K, V2>,
     joiner: (

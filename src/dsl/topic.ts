@@ -43,6 +43,7 @@ export interface SerializerOf<T> {
  */
 export interface SerdeOf<T> extends SerializerOf<NonNullable<T>> {
   readonly name: string
+  /** The value of such bytes. */
   deserialize(bytes: Uint8Array): unknown
 }
 

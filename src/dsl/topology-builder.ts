@@ -78,6 +78,8 @@ export class TopologyBuilder {
    * Adds a node that reads a topic, or several of the same types.
    *
    * @throws StreamsError `TOPOLOGY_INVALID` for a name that is taken, or a topic that another node reads.
+   * @example
+   * new TopologyBuilder().addSource('lines', topic('lines', { value: serdes.string }))
    */
   addSource<K, V>(name: string, topics: Topic<K, V> | readonly Topic<K, V>[]): this
   /** Adds a node that reads all topics whose whole name matches, also those that are yet to be made. */
@@ -106,6 +108,16 @@ export class TopologyBuilder {
    *
    * @throws StreamsError `TOPOLOGY_INVALID` for a name that is taken, parents that are not there, or
    *   another store of the same name.
+   * @example
+   * new TopologyBuilder()
+   *   .addSource('lines', lines)
+   *   .addProcessor(
+   *     'show',
+   *     () =>
+   *       ({ value }: StreamRecord<unknown, string>) =>
+   *         console.log(value),
+   *     { parents: 'lines' },
+   *   )
    */
   addProcessor<K, V, K2, V2, S extends Stores = NoStores>(
     name: string,
@@ -116,7 +128,20 @@ export class TopologyBuilder {
     return this.#addProcessor(name, (stores) => userProcessor(supplier, stores), options)
   }
 
-  /** As {@link TopologyBuilder.addProcessor}, of a processor that cannot change the key. */
+  /**
+   * As {@link TopologyBuilder.addProcessor}, of a processor that cannot change the key.
+   *
+   * @example
+   * new TopologyBuilder()
+   *   .addSource('lines', lines)
+   *   .addFixedKeyProcessor(
+   *     'lengths',
+   *     ({ forward }) =>
+   *       (record: FixedKeyRecord<unknown, string>) =>
+   *         forward(record.withValue(record.value.length)),
+   *     { parents: 'lines' },
+   *   )
+   */
   addFixedKeyProcessor<K, V, V2, S extends Stores = NoStores>(
     name: string,
     supplier: (
@@ -142,7 +167,12 @@ export class TopologyBuilder {
     return this
   }
 
-  /** Adds a node that writes what its parents forward to a topic. */
+  /**
+   * Adds a node that writes what its parents forward to a topic.
+   *
+   * @example
+   * new TopologyBuilder().addSource('lines', lines).addSink('copies', kept, { parents: 'lines' })
+   */
   addSink<K, V>(name: string, topic: SinkTopic<K, V>, options: AddSinkOptions<K, V>): this
   /** Adds a node that writes each record to the topic that a function names for it. */
   addSink<K, V>(
@@ -170,6 +200,11 @@ export class TopologyBuilder {
    * Adds a store, and connects it to processors that are there already.
    *
    * @throws StreamsError `TOPOLOGY_INVALID` for another store of the same name.
+   * @example
+   * new TopologyBuilder()
+   *   .addSource('lines', lines)
+   *   .addProcessor('show', () => () => undefined, { parents: 'lines' })
+   *   .addStateStore(counts, { processors: 'show' })
    */
   addStateStore(store: StoreAccess, options: { readonly processors?: NodeNames } = {}): this {
     assertStoreAccess(store, 'addStateStore')
@@ -181,6 +216,17 @@ export class TopologyBuilder {
    * Adds a store that a topic of others keeps up to date (KIP-813): a source, a processor that writes
    * what it reads, and the topic as changelog. Other processors may be connected to it, to read. When
    * it is restored, what is in the topic goes into the store as it is, past the processor.
+   *
+   * @example
+   * new TopologyBuilder().addReadOnlyStateStore(counts, {
+   *   source: 'counts',
+   *   topic: topic('counts', { key: serdes.string, value: serdes.long }),
+   *   processor: 'keep-counts',
+   *   supplier:
+   *     ({ store }) =>
+   *     ({ key, value }) =>
+   *       store(counts).put(key, value),
+   * })
    */
   addReadOnlyStateStore<K, V>(store: StoreAccess, options: TopicStoreOptions<K, V>): this {
     assertStoreAccess(store, 'addReadOnlyStateStore')
@@ -199,6 +245,17 @@ export class TopologyBuilder {
    * Adds a store that every instance holds whole, and keeps up to date with all partitions of a topic.
    * All processors may read it, without being connected: `store(descriptor)`. When it is restored, the
    * topic is processed again.
+   *
+   * @example
+   * new TopologyBuilder().addGlobalStore(counts, {
+   *   source: 'counts',
+   *   topic: topic('counts', { key: serdes.string, value: serdes.long }),
+   *   processor: 'keep-counts',
+   *   supplier:
+   *     ({ store }) =>
+   *     ({ key, value }) =>
+   *       store(counts).put(key, value),
+   * })
    */
   addGlobalStore<K, V>(store: StoreAccess, options: TopicStoreOptions<K, V>): this {
     assertStoreAccess(store, 'addGlobalStore')
@@ -220,6 +277,12 @@ export class TopologyBuilder {
    *
    * @throws StreamsError `TOPOLOGY_INVALID` when the processor or a store is not there, or a store is
    *   global, which needs no connection.
+   * @example
+   * new TopologyBuilder()
+   *   .addSource('lines', lines)
+   *   .addProcessor('show', () => () => undefined, { parents: 'lines' })
+   *   .addStateStore(counts)
+   *   .connectProcessorAndStateStores('show', counts)
    */
   connectProcessorAndStateStores(processor: string, ...stores: readonly StoreAccess[]): this {
     for (const store of stores) assertStoreAccess(store, 'connectProcessorAndStateStores')

@@ -51,6 +51,12 @@ export interface WindowedKStream<K, V, S extends EmitStrategy = 'on-window-updat
   /**
    * Combines the values of each key and window; the first stands as it is. A reducer that gives null
    * deletes the row. It returns a new value: what it is given may be held by the store and by steps below.
+   *
+   * @example
+   * const largestPerHour = numbers
+   *   .groupByKey()
+   *   .windowedBy(timeWindows({ size: hours(1), grace: minutes(1) }))
+   *   .reduce((max, value) => Math.max(max, value))
    */
   reduce<R extends NonNullable<V> | null | undefined>(
     reducer: (aggregate: NonNullable<V>, value: V) => R,
@@ -93,6 +99,13 @@ export interface TimeWindowedKStream<
    * by the grace; the store is not cached then. Looked for with each record, once a second at most.
    *
    * Stream time moves only with records: without new ones, the last windows wait.
+   *
+   * @example
+   * const finalCounts = clicks
+   *   .groupByKey()
+   *   .windowedBy(timeWindows({ size: minutes(1), grace: seconds(10) }))
+   *   .emitStrategy('on-window-close')
+   *   .count()
    */
   emitStrategy<S2 extends EmitStrategy>(strategy: S2): TimeWindowedKStream<K, V, S2>
 }
@@ -104,15 +117,40 @@ export interface TimeWindowedKStream<
  * SessionWindowedKStream.
  */
 export interface SessionWindowedKStream<K, V, S extends EmitStrategy = 'on-window-update'> {
-  /** As {@link TimeWindowedKStream.emitStrategy}; a session closes `gap` and `grace` after its end. */
+  /**
+   * As {@link TimeWindowedKStream.emitStrategy}; a session closes `gap` and `grace` after its end.
+   *
+   * @example
+   * const sessionsThatEnded = clicks
+   *   .groupByKey()
+   *   .windowedBy(sessionWindows({ gap: minutes(30), grace: 0 }))
+   *   .emitStrategy('on-window-close')
+   *   .count()
+   */
   emitStrategy<S2 extends EmitStrategy>(strategy: S2): SessionWindowedKStream<K, V, S2>
 
-  /** Counts the records of each session. */
+  /**
+   * Counts the records of each session.
+   *
+   * @example
+   * const clicksOfSessions = clicks
+   *   .groupByKey()
+   *   .windowedBy(sessionWindows({ gap: minutes(30), grace: 0 }))
+   *   .count({ store: 'clicks-of-sessions' })
+   */
   count(
     options?: SessionWindowedOptions<K, number>,
   ): KTable<Windowed<K>, number, EmittedSession<S, number>>
 
-  /** Combines the values of each session, also those of sessions that become one. */
+  /**
+   * Combines the values of each session, also those of sessions that become one.
+   *
+   * @example
+   * const longest = numbers
+   *   .groupByKey()
+   *   .windowedBy(sessionWindows({ gap: minutes(30), grace: 0 }))
+   *   .reduce((max, value) => Math.max(max, value))
+   */
   reduce(
     reducer: (aggregate: NonNullable<V>, value: V) => NonNullable<V> | null | undefined,
     options?: SessionWindowedOptions<K, NonNullable<V>>,

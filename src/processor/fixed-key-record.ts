@@ -22,6 +22,7 @@ export class FixedKeyRecord<K, V> implements StreamRecord<K, V> {
     this.headers = headers
   }
 
+  /** The same key, time and headers, with another value. */
   withValue<V2>(value: V2): FixedKeyRecord<K, V2> {
     return new FixedKeyRecord(this.key, value, this.timestamp, this.headers)
   }
@@ -31,6 +32,7 @@ export class FixedKeyRecord<K, V> implements StreamRecord<K, V> {
     return new FixedKeyRecord(this.key, this.value, timestamp, this.headers)
   }
 
+  /** Its headers are replaced by these. */
   withHeaders(headers: RecordHeaders): FixedKeyRecord<K, V> {
     return new FixedKeyRecord(this.key, this.value, this.timestamp, headers)
   }

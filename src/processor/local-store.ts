@@ -57,7 +57,7 @@ export type LocalStore<D> =
  *   or a versioned one (which always shows them).
  * @example
  * const balances = keyValueStore('balances', { key: serdes.string, value: serdes.double })
- * payments.process(({ stores }) => ({ key, value, timestamp }) => {
+ * sales.process(({ stores }) => ({ key, value, timestamp }) => {
  *   const before = stores.balances.get(key)   // { value, timestamp } | undefined
  *   stores.balances.put(key, (before?.value ?? 0) + value, timestamp)
  * }, { stores: { balances: timestamped(balances) } })

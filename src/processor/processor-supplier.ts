@@ -11,6 +11,7 @@ export type ProcessFunction<K, V> = (record: StreamRecord<K, V>) => void
 
 /** A processor that is more than a function. Java's Processor. */
 export interface Processor<K, V> {
+  /** Called with each record, in its turn. */
   process(record: StreamRecord<K, V>): void
   /** Called once, when the task goes to another instance or the application stops. */
   close?(): void
@@ -39,6 +40,7 @@ export type FixedKeyProcessFunction<K, V> = (record: FixedKeyRecord<K, V>) => vo
 
 /** As {@link Processor}, of records whose key stays. Java's FixedKeyProcessor. */
 export interface FixedKeyProcessor<K, V> {
+  /** Called with each record, in its turn. */
   process(record: FixedKeyRecord<K, V>): void
   /** Called once, when the task goes to another instance or the application stops. */
   close?(): void

@@ -92,4 +92,5 @@ export interface NodeContext {
   dropped(reason: string): void
 }
 
+/** The clock of a punctuation: that of the records, or that of the machine. */
 export type PunctuationType = 'stream-time' | 'wall-clock-time'

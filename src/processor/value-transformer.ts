@@ -22,6 +22,7 @@ export type TransformFunction<K, V, V2> = (value: V | undefined, key: K) => V2
 
 /** A transformer that is more than a function. Java's ValueTransformerWithKey. */
 export interface ValueTransformer<K, V, V2> {
+  /** Gives the value of a row, as a {@link TransformFunction} does. */
   transform(value: V | undefined, key: K): V2
   /** Called once, when the task goes to another instance or the application stops. */
   close?(): void
@@ -32,8 +33,10 @@ export interface ValueTransformer<K, V, V2> {
  * looks rows up in a table which is not kept. Java's ValueTransformerWithKeySupplier.
  *
  * @example
- * const numbered: ValueTransformerSupplier<string, Order, NumberedOrder> = ({ stores }) =>
- *   (order, id) => order && { ...order, number: numberOf(stores, id) }
+ * const numbered: ValueTransformerSupplier<string, Order, NumberedOrder | undefined> =
+ *   ({ stores }) =>
+ *   (order, id) =>
+ *     order && { ...order, number: numberOf(stores, id) }
  */
 export type ValueTransformerSupplier<K, V, V2, S extends Stores = Stores> = (
   context: ValueTransformerContext<S>,

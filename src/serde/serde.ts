@@ -8,7 +8,9 @@
 export interface Serde<T> {
   /** Shown in topology descriptions, in metadata and in errors. */
   readonly name: string
+  /** The bytes of a value, which the engine may keep. */
   serialize(value: T): Uint8Array
+  /** The value of such bytes. */
   deserialize(bytes: Uint8Array): T
   /**
    * The same as `deserialize(bytes.subarray(start, end))`, for serdes that need no view in between:
@@ -36,6 +38,8 @@ export interface Serde<T> {
 
 /** The text form of a serde's values. `parse` throws an Error with a plain sentence on bad text. */
 export interface SerdeText<T> {
+  /** The text of a value. */
   format(value: T): string
+  /** The value of such a text. */
   parse(text: string): T
 }

@@ -30,6 +30,7 @@ export interface ReadOnlySessionStore<K, A> {
 export interface SessionStore<K, A> extends ReadOnlySessionStore<K, A> {
   /** `aggregate` undefined (or null) removes the session. */
   put(session: Windowed<K>, aggregate: A | undefined): void
+  /** Removes the session with exactly these bounds, if there is one. */
   remove(session: Windowed<K>): void
   /**
    * Sessions of all keys whose end lies in [earliestEnd, latestEnd], by end, start and serialized
