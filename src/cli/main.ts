@@ -6,9 +6,10 @@
  * Each command is loaded when it runs: help and wrong usage need none of them.
  */
 import { readFileSync } from 'node:fs'
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Option } from 'commander'
 import type { BrokerCommandOptions } from './commands/broker.ts'
 import type { DemoInstanceOptions } from './commands/demo-instance.ts'
+import type { DescribeCommandOptions } from './commands/describe.ts'
 import {
   parseInstances,
   parsePort,
@@ -99,6 +100,26 @@ function demoInstanceCommand(program: Command): void {
     })
 }
 
+function describeCommand(program: Command): void {
+  program
+    .command('describe')
+    .summary('show the topology that a module exports')
+    .description(
+      'Loads a module, and prints the topology that it exports as default or as `topology`; a ' +
+        'builder will do as well. Nothing is connected to.',
+    )
+    .argument('<module>', 'a file that Node can load')
+    .addOption(
+      new Option('--format <format>', "text: as Java's describe(); mermaid: a flowchart")
+        .choices(['text', 'json', 'mermaid'])
+        .default('text'),
+    )
+    .action(async (module: string, options: DescribeCommandOptions) => {
+      const { runDescribe } = await import('./commands/describe.ts')
+      await runDescribe(module, options)
+    })
+}
+
 function makeProgram(): Command {
   const program = new Command('millpond')
     .description('Stateful stream processing over Apache Kafka, with state that can be queried.')
@@ -108,6 +129,7 @@ function makeProgram(): Command {
   brokerCommand(program)
   demoCommand(program)
   demoInstanceCommand(program)
+  describeCommand(program)
   return program
 }
 
