@@ -1,3 +1,4 @@
+import { assertOptions } from '../base/assert-options.ts'
 import type { NodeSupplier } from '../processor/processor.ts'
 import { serdes } from '../serde/serdes.ts'
 import type { GraphNode } from './graph/graph-node.ts'
@@ -43,6 +44,7 @@ export function groupTable<K, V>(
   options: (Named & { key?: AnySerde; value?: AnySerde }) | undefined,
 ): KGroupedTable<K, V> {
   assertFunction(selector, 'the selector of groupBy')
+  assertOptions(options, 'groupBy')
   const name = graph.names.step('KTABLE-SELECT-', options?.name)
   const node = new ProcessorGraphNode(name, () => {
     const key = requiredSerde(options?.key, 'key', `groupBy ${name}`)
@@ -110,6 +112,7 @@ export class KGroupedTableImpl<K, V> implements KGroupedTable<K, V> {
   ): KTable<K, A, E> {
     const { graph, node: parent, key } = this.#state
     const { names } = graph
+    assertOptions(options, `the aggregation below ${parent.name}`)
     // The store takes its number before the topic's nodes, and these before the step.
     const store = Materialized.of(options?.store, {
       names,

@@ -1,3 +1,4 @@
+import { assertOptions } from '../base/assert-options.ts'
 import type { NoStores, Stores } from '../processor/local-store.ts'
 import type { NodeSupplier } from '../processor/processor.ts'
 import type { ValueTransformerSupplier } from '../processor/value-transformer.ts'
@@ -128,6 +129,7 @@ export class KTableImpl<K, V, E> implements KTable<K, V, E> {
     options: KTableJoinOptions<K, R> | ForeignKeyJoinOptions<K, V, K2, R> | undefined,
   ): KTable<K, NonNullable<R>, E3> {
     const { state } = this
+    assertOptions(options, kind === 'inner' ? 'join' : 'leftJoin')
     return new KTableImpl(
       options !== undefined && 'foreignKey' in options
         ? joinForeignKey(state, other, joiner, kind, options)
@@ -159,7 +161,10 @@ export class KTableImpl<K, V, E> implements KTable<K, V, E> {
     selector?: ((value: E, key: K) => K2) | Named,
     options?: Named & { key?: SerdeOf<K2> },
   ): KStream<K, E> | KStream<K2, E> {
-    if (typeof selector !== 'function') return this.#toStream(selector)
+    if (typeof selector !== 'function') {
+      assertOptions(selector, 'toStream')
+      return this.#toStream(selector)
+    }
     // As in Java, the name is that of the first of two steps.
     const select = selector as (value: E, key: K) => K2
     return this.#toStream(options).selectKey(select, { key: options?.key })

@@ -1,3 +1,4 @@
+import { assertOptions } from '../base/assert-options.ts'
 import { StreamsError } from '../errors.ts'
 import { TableJoinNode } from './graph/table-join-node.ts'
 import { KTableImpl, type KTableState } from './ktable-impl.ts'
@@ -32,6 +33,7 @@ export function joinTables<K, R>(
   const operator = { inner: 'join', left: 'leftJoin', outer: 'outerJoin' }[kind]
   const right = tableOfSameBuilder(left, other, operator)
   assertFunction(joiner, `the joiner of ${operator}`)
+  assertOptions(options, operator)
   const { graph, node: leftNode, table: leftTable, key } = left
   const { node: rightNode, table: rightTable } = right
   const sources = new Set([...left.sources, ...right.sources])

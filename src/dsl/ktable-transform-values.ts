@@ -1,3 +1,4 @@
+import { assertOptions } from '../base/assert-options.ts'
 import { StreamsError } from '../errors.ts'
 import type { Stores } from '../processor/local-store.ts'
 import {
@@ -36,6 +37,7 @@ export function transformValuesOfTable<K, V2>(
   options: TransformValuesOptions<K, V2, Stores> | undefined,
 ): KTableState {
   assertFunction(supplier, 'the supplier of transformValues')
+  assertOptions(options, 'transformValues')
   const { graph, node: parent, key, table: above } = state
   const { names } = graph
   const name = names.step(prefix, options?.name)

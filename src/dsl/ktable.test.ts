@@ -72,6 +72,8 @@ describe('joins of tables', () => {
         one.join(other, pair, { foreignKey: firstLetter, otherPartitioner: 1 as never }),
     ],
     ['a name that is not allowed', (one, other) => one.join(other, pair, { name: 'a b' })],
+    ['options that are none', (one, other) => one.join(other, pair, 'name' as never)],
+    ['options that are none, too', (one, other) => one.outerJoin(other, () => '', 5 as never)],
   ])('refuse %s', (_what, write) => {
     const builder = new StreamsBuilder()
     const foreign = new StreamsBuilder().table(right)
@@ -238,6 +240,11 @@ describe('a grouped table', () => {
 
   test.each<[string, (table: Rows) => unknown]>([
     ['a selector that is no function', (table) => table.groupBy('x' as never, strings)],
+    ['options that are none', (table) => table.groupBy((value) => [value, value], 'x' as never)],
+    [
+      'options of an aggregation that are none',
+      (table) => table.groupBy((value) => [value, value], strings).count('x' as never),
+    ],
     [
       'a reduction without a subtractor',
       (table) => table.groupBy((value) => [value, value], strings).reduce(pair, undefined as never),
@@ -311,15 +318,23 @@ describe('transformed values', () => {
   test('refuse what is no supplier and no store', () => {
     const table = new StreamsBuilder().table(left)
     const noSupplier = failureOf(() => table.transformValues('x' as never))
+    const noOptions = failureOf(() => table.transformValues(() => (value) => value, 'x' as never))
     const noStore = failureOf(() =>
       table.transformValues(() => (value) => value, { stores: { seen: 'seen' } as never }),
     )
 
-    expect([noSupplier.code, noStore.code]).toEqual(['TOPOLOGY_INVALID', 'TOPOLOGY_INVALID'])
+    const codes = [noSupplier, noOptions, noStore].map(({ code }) => code)
+    expect(codes).toEqual(Array(3).fill('TOPOLOGY_INVALID'))
   })
 })
 
 describe('a table as a stream', () => {
+  test('refuses what is neither a selector nor options', () => {
+    const failure = failureOf(() => new StreamsBuilder().table(left).toStream('x' as never))
+
+    expect(failure.code).toBe('TOPOLOGY_INVALID')
+  })
+
   test('may get other keys', () => {
     const builder = new StreamsBuilder()
     builder
