@@ -1,7 +1,7 @@
 import type { Log } from '../base/log.ts'
 import type { ErrorHandling } from '../error-handlers.ts'
 
-/** How a a TopologyTestDriver runs. Without handlers of errors, `pipe` throws the first one. */
+/** How a TopologyTestDriver runs. Without handlers of errors, `pipe` throws the first one. */
 export interface TopologyTestDriverOptions extends ErrorHandling {
   /** Prefix of internal topics. Default `topology-test-driver`. */
   readonly applicationId?: string

@@ -1,0 +1,154 @@
+/** What the driver is given: topics by pattern, times that are wrong, topics that wait for each other. */
+import { describe, expect, test } from 'vitest'
+import { createLog } from '../base/log.ts'
+import { StreamsBuilder } from '../dsl/streams-builder.ts'
+import { topic } from '../dsl/topic.ts'
+import { isStreamsError } from '../errors.ts'
+import { serdes } from '../serde/serdes.ts'
+import type { TimestampExtractor } from '../topology/node.ts'
+import {
+  failOnInvalidTimestamp,
+  logAndSkipOnInvalidTimestamp,
+  usePartitionTimeOnInvalidTimestamp,
+  wallclockTimestamp,
+} from '../topology/timestamp-extractors.ts'
+import { TopologyTestDriver } from './topology-test-driver.ts'
+import type { TopologyTestDriverOptions } from './topology-test-driver-options.ts'
+
+const { string } = serdes
+const text = (name: string) => topic(name, { key: string, value: string })
+const out = text('out')
+
+/** A driver whose program copies topics that are read with an extractor. */
+function copying(
+  timestamp?: TimestampExtractor<string, string>,
+  options: TopologyTestDriverOptions = {},
+): TopologyTestDriver {
+  const builder = new StreamsBuilder()
+  builder.stream(topic('in', { key: string, value: string, timestamp })).to(out)
+  return new TopologyTestDriver(builder.build(), { wallClock: 1000, ...options })
+}
+
+const times = (driver: TopologyTestDriver): number[] =>
+  driver
+    .output(out)
+    .readAll()
+    .map(({ timestamp }) => timestamp)
+
+const record = (timestamp: number) => ({ key: 'k', value: 'v', timestamp })
+
+function codeOf(work: () => void): string {
+  try {
+    work()
+    return 'nothing was thrown'
+  } catch (error) {
+    return isStreamsError(error) ? error.code : String(error)
+  }
+}
+
+describe('S22 a record with a negative time', () => {
+  test.each([
+    ['without an extractor', undefined],
+    ['with failOnInvalidTimestamp', failOnInvalidTimestamp],
+  ])('fails the driver %s', (_name, extractor) => {
+    using driver = copying(extractor)
+    driver.input(text('in')).pipe(record(5))
+    expect(codeOf(() => driver.input(text('in')).pipe(record(-1)))).toBe('TIMESTAMP_INVALID')
+    expect(times(driver)).toEqual([5])
+  })
+
+  test('is told and left out by logAndSkipOnInvalidTimestamp', () => {
+    const lines: string[] = []
+    using driver = copying(logAndSkipOnInvalidTimestamp, {
+      log: createLog((_level, message) => lines.push(message)),
+    })
+    driver.input(text('in')).pipeAll([record(5), record(-1), record(7)])
+
+    expect(times(driver)).toEqual([5, 7])
+    expect(lines).toEqual(['a record was dropped for its negative timestamp'])
+    expect(driver.metrics.droppedRecords()).toEqual(new Map([['invalid-timestamp', 1]]))
+  })
+
+  test('has the time of its partition by usePartitionTimeOnInvalidTimestamp', () => {
+    using driver = copying(usePartitionTimeOnInvalidTimestamp)
+    driver.input(text('in')).pipeAll([record(9), record(5), record(-1)])
+    expect(times(driver)).toEqual([9, 5, 9])
+  })
+
+  test('is taken by wallclockTimestamp, which asks the clock of the driver', () => {
+    using driver = copying(wallclockTimestamp)
+    driver.input(text('in')).pipe(record(-1))
+    driver.advanceWallClockTime(30)
+    driver.input(text('in')).pipe(record(5))
+    expect(times(driver)).toEqual([1000, 1030])
+  })
+})
+
+describe('a pattern', () => {
+  function matching(): TopologyTestDriver {
+    const builder = new StreamsBuilder()
+    builder.stream(/orders-.+/, { key: string, value: string }).to(out)
+    builder.stream(text('returns')).to(out)
+    return new TopologyTestDriver(builder.build())
+  }
+
+  test('takes records of each topic that it matches', () => {
+    using driver = matching()
+    driver.input(text('orders-eu')).pipe({ key: 'a', value: '1', timestamp: 1 })
+    driver.input(text('orders-us')).pipe({ key: 'b', value: '2', timestamp: 2 })
+    driver.input(text('returns')).pipe({ key: 'c', value: '3', timestamp: 3 })
+
+    expect(driver.output(out).readKeyValues()).toEqual([
+      ['a', '1'],
+      ['b', '2'],
+      ['c', '3'],
+    ])
+  })
+
+  test('takes none of others', () => {
+    using driver = matching()
+    expect(codeOf(() => driver.input(text('orders-')))).toBe('TOPOLOGY_INVALID')
+    expect(codeOf(() => driver.input(text('all-orders-eu')))).toBe('TOPOLOGY_INVALID')
+  })
+
+  test('matches what the program itself writes', () => {
+    const builder = new StreamsBuilder()
+    builder.stream(text('in')).to((_value, key) => `orders-${key}`)
+    builder.stream(/orders-.+/, { key: string, value: string }).to(out)
+    using driver = new TopologyTestDriver(builder.build())
+    driver.input(text('in')).pipe({ key: 'eu', value: '1', timestamp: 1 })
+
+    expect(driver.output(text('orders-eu')).readKeyValues()).toEqual([['eu', '1']])
+    expect(driver.output(out).readKeyValues()).toEqual([['eu', '1']])
+  })
+})
+
+describe('two topics of one task', () => {
+  function merging(maxTaskIdle?: number): TopologyTestDriver {
+    const builder = new StreamsBuilder()
+    builder
+      .stream(text('left'))
+      .merge(builder.stream(text('right')))
+      .to(out)
+    return new TopologyTestDriver(builder.build(), { maxTaskIdle })
+  }
+
+  test.each([undefined, 0, -1])('do not wait for each other with maxTaskIdle %s', (idle) => {
+    using driver = merging(idle)
+    driver.input(text('left')).pipe({ key: 'l', value: '', timestamp: 5 })
+    driver.input(text('right')).pipe({ key: 'r', value: '', timestamp: 3 })
+    expect(times(driver)).toEqual([5, 3])
+  })
+
+  test('wait for each other as long as maxTaskIdle says', () => {
+    using driver = merging(100)
+    driver.input(text('left')).pipe({ key: 'l', value: '', timestamp: 5 })
+    expect(times(driver)).toEqual([])
+    driver.input(text('right')).pipe({ key: 'r', value: '', timestamp: 3 })
+    expect(times(driver)).toEqual([3])
+    driver.advanceWallClockTime(99)
+    expect(times(driver)).toEqual([])
+    driver.advanceWallClockTime(1)
+    expect(times(driver)).toEqual([5])
+  })
+})
