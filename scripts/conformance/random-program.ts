@@ -3,6 +3,7 @@ import type { Step, StoreSpec } from '../../test/conformance/case.ts'
 import type { Chance } from './chance.ts'
 import { RandomGlobals } from './random-global.ts'
 import { serdeNames, type Serdes } from './random-script.ts'
+import { RandomTables } from './random-tables.ts'
 import {
   randomAggregator,
   randomFunction,
@@ -50,6 +51,7 @@ export class RandomProgram {
   readonly #open: Open[] = []
   readonly #groupings: Grouping[] = []
   readonly #globals: RandomGlobals
+  readonly #tables: RandomTables
   readonly #sources: { op: 'stream' | 'table'; step: SourceFields }[] = []
 
   /** The topics that it reads are noted in `inputs`. */
@@ -57,6 +59,11 @@ export class RandomProgram {
     this.#chance = chance
     this.#inputs = inputs
     this.#globals = new RandomGlobals(chance, inputs, (step) => this.#add(step))
+    this.#tables = new RandomTables(
+      chance,
+      (step) => this.#add(step),
+      (serdes, probability) => this.#store(serdes, probability, true),
+    )
   }
 
   /** All steps. */
@@ -328,12 +335,13 @@ export class RandomProgram {
 
   #addTableStep(from: Open): void {
     if (this.#chance.is(0.4)) {
-      this.#open.push({
-        ...from,
-        id: this.#add({ op: 'toStream', from: from.id, ...this.#chance.name() }),
-        kind: 'stream',
-        changedKey: false,
-      })
+      const others = this.#open.filter(({ kind }) => kind === 'table')
+      const table = this.#tables.step(from, others)
+      if (table !== undefined) this.#open.push({ ...from, ...table })
+      return
+    }
+    if (this.#chance.is(0.4)) {
+      this.#open.push(this.#toStream(from))
       return
     }
     if (this.#chance.is(0.5)) {
@@ -360,6 +368,18 @@ export class RandomProgram {
     this.#open.push({ ...from, id, value, ...knows })
   }
 
+  #toStream(from: Open): Open {
+    const stream = { ...from, kind: 'stream', changedKey: false } as const
+    const step = { op: 'toStream', from: from.id, ...this.#chance.name() }
+    if (this.#chance.is(0.8)) return { ...stream, id: this.#add(step) }
+    const [spec, key] = randomFunction(this.#chance, from)
+    const id = this.#add({ ...step, with: spec })
+    const forgets = (knows: Open['known']): Open['known'] => ({ key: false, value: knows.value })
+    const { javaKnows, known } = from
+    const serdes = { javaKnows: forgets(javaKnows), known: forgets(known) }
+    return { ...stream, id, key, ...serdes, changedKey: true }
+  }
+
   #addSink(from: Open): void {
     let open = from
     if (open.kind === 'table') {
@@ -380,6 +400,12 @@ export class RandomProgram {
     if (!this.#chance.is(probability)) return {}
     const name = this.#chance.name(1).name ?? 'store'
     if (!stated && this.#chance.is(0.4)) return { store: name }
+    if (this.#chance.is(0.1)) {
+      const historyRetention = this.#chance.pick([0, 5, 100, 100_000])
+      // Kafka Streams does not look at names of such stores; Millpond refuses what is no name.
+      const legal = `versions-${this.#chance.number()}`
+      return { store: { name: legal, ...serdes, kind: 'versioned', historyRetention } }
+    }
     return {
       store: {
         name,
