@@ -154,6 +154,20 @@ test('with an idle time, a partition that is caught up is waited for that long',
   expect(drain(group)).toEqual(['left@10'])
 })
 
+test('the idle time begins anew when the partition had something in between', () => {
+  const { group, left, right, time } = setup({ maxTaskIdleMs: 100 })
+  group.add(left, batch(10, 30), 0)
+  expect(drain(group)).toEqual([])
+
+  time.now += 60
+  group.add(right, batch(20), 0)
+  expect(drain(group)).toEqual(['left@10', 'right@20'])
+  time.now += 99
+  expect(drain(group)).toEqual([])
+  time.now += 1
+  expect(drain(group)).toEqual(['left@30'])
+})
+
 test('with a negative idle time, nothing is waited for', () => {
   const { group, left, lags } = setup({ maxTaskIdleMs: -1 })
   lags.set('right', 5)

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { StreamsError } from '../errors.ts'
 import { PunctuationQueue, type Punctuation } from './punctuation.ts'
 
@@ -23,6 +23,36 @@ test('missed intervals are not made up for, and times stay multiples of the inte
   expect(queue.punctuate(49, run)).toBe(false)
   expect(queue.punctuate(50, run)).toBe(true)
   expect(times).toEqual([47, 50])
+})
+
+describe('anchored callbacks', () => {
+  const timesOf = (start: number, at: { now: number; until: number }): number[] => {
+    const queue = new PunctuationQueue()
+    const times: number[] = []
+    const call = (time: number): unknown => times.push(time)
+    queue.scheduleFrom(start, { now: at.now, intervalMs: 10, node: 'n', call })
+    for (let now = at.now; now <= at.until; now += 1) queue.punctuate(now, run)
+    return times
+  }
+
+  test.each([
+    ['lies ahead', 25, [25, 35, 45]],
+    ['is now', 20, [20, 30, 40]],
+    ['was just missed', 19, [29, 39, 49]],
+    ['is long over', 3, [23, 33, 43]],
+    ['is over by whole intervals', 0, [30, 40]],
+  ])('come at whole intervals after a start that %s', (_name, start, times) => {
+    expect(timesOf(start, { now: 20, until: 49 })).toEqual(times)
+  })
+
+  test.each([-1, 0.5, Number.NaN, Infinity])('have no start %s', (start) => {
+    expect(() => timesOf(start, { now: 0, until: 0 })).toThrowError(
+      expect.objectContaining({
+        code: 'TOPOLOGY_INVALID',
+        message: `Invalid topology: n schedules punctuations from ${start} on, which is no time since 1970 in milliseconds.`,
+      }),
+    )
+  })
 })
 
 test('several callbacks run in the order of their times', () => {

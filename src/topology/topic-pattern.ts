@@ -1,5 +1,3 @@
-import { StreamsError } from '../errors.ts'
-
 /** Matches whole names of topics, as Java's Pattern#matches does. */
 export class TopicPattern {
   /** The regular expression as it was written, without its flags: what `describe()` shows. */
@@ -20,10 +18,4 @@ export class TopicPattern {
   matches(topic: string): boolean {
     return this.#whole.test(topic)
   }
-}
-
-/** Refuses what a program without types gave in place of a regular expression. */
-export function topicPattern(given: unknown, of: string): TopicPattern {
-  if (given instanceof RegExp) return new TopicPattern(given)
-  throw new StreamsError('TOPOLOGY_INVALID', { detail: `${of} needs a regular expression` })
 }
