@@ -32,6 +32,12 @@ describe('names of steps', () => {
     expect(names.step('KSTREAM-MAP-')).toBe('KSTREAM-MAP-0000000009')
   })
 
+  test('what stands before a suffix must be a name itself', () => {
+    expect(() => new NameProvider().suffixedStep('KSTREAM-SOURCE-', '-source', '')).toThrow(
+      'it is empty',
+    )
+  })
+
   test.each(['a', 'A.b_c-9', '-', '...', 'x'.repeat(249)])('%s is a name', (name) => {
     expect(() => assertName(name, 'a step')).not.toThrow()
   })

@@ -46,6 +46,7 @@ export class NameProvider {
 
   /** The given name with the suffix, or a generated one. Takes a number in both cases. */
   suffixedStep(prefix: string, suffix: string, name?: string): string {
+    if (name !== undefined) assertName(name, `a step (${prefix})`)
     return this.step(prefix, name === undefined ? undefined : `${name}${suffix}`)
   }
 
