@@ -7,7 +7,9 @@
  * counted: in memory when it could not be seen, on disk when its whole segment has expired.
  */
 import type { KvRange } from '../kv/kv.ts'
+import { keyText } from '../kv/sorted-rows.ts'
 import type { ByteTable, StoredRows } from './byte-table.ts'
+import { ClosingIndex } from './closing-index.ts'
 import type { SegmentTables } from './segment-tables.ts'
 import { noTimestamp, type StoredRow, type StoredValue } from './stored-value.ts'
 import type { WindowedKeys } from './windowed-keys.ts'
@@ -35,6 +37,8 @@ export class RetentionTable implements ByteTable {
   readonly #persistent: boolean
   readonly #expired: () => void
   #observedTime = -1
+  /** Made when somebody asks for what has closed. */
+  #closing: ClosingIndex | undefined
 
   constructor(options: RetentionTableOptions) {
     this.#bytes = options.bytes
@@ -56,8 +60,12 @@ export class RetentionTable implements ByteTable {
   }
 
   put(key: Buffer, text: string, value: Buffer | null, timestamp: number): void {
-    if (this.#admit(key)) this.#bytes.put(key, text, value, timestamp)
-    else this.#expired()
+    if (!this.#admit(key)) {
+      this.#expired()
+      return
+    }
+    this.#bytes.put(key, text, value, timestamp)
+    if (this.#closing !== undefined) this.#note(this.#closing, key, text, value)
   }
 
   /** As a put of null, of which nothing is counted; in memory it does not move the time either. */
@@ -65,7 +73,41 @@ export class RetentionTable implements ByteTable {
     if (this.#persistent) this.#observe(key)
     if (this.#segments.has(this.#segments.segmentOf(this.#keys.timeOf(key)))) {
       this.#bytes.put(key, text, null, noTimestamp)
+      if (this.#closing !== undefined) this.#note(this.#closing, key, text, null)
     }
+  }
+
+  #note(closing: ClosingIndex, key: Buffer, text: string, value: Buffer | null): void {
+    const time = this.#keys.timeOf(key)
+    if (value === null) closing.delete(time, text)
+    else closing.add(time, key, text)
+  }
+
+  /**
+   * Keys of the rows whose time lies in [from, to], by time and then as the store orders them; they
+   * are not found here again. Undefined: some of them were taken before.
+   */
+  takeClosed(from: number, to: number): Buffer[] | undefined {
+    const closing = (this.#closing ??= this.#indexFrom(from))
+    if (from < closing.floor) return undefined
+    const keys = closing.take(to).filter((key) => this.#keys.timeOf(key) >= from)
+    return keys.sort((one, other) => this.#keys.compareByTime(one, other))
+  }
+
+  #indexFrom(from: number): ClosingIndex {
+    const closing = new ClosingIndex(from)
+    const all = { from: undefined, to: undefined, lowest: from, highest: Infinity, reverse: false }
+    const segments = this.#segments.between(
+      this.#keys.firstSegment(all),
+      this.#keys.lastSegment(all),
+    )
+    for (const segment of segments) {
+      using rows = this.#bytes.scan(this.#keys.rangeIn(segment, all))
+      for (let row = rows.next(); row !== undefined; row = rows.next()) {
+        closing.add(this.#keys.timeOf(row.key), row.key, keyText(row.key))
+      }
+    }
+    return closing
   }
 
   #observe(key: Buffer): void {
@@ -91,6 +133,11 @@ export class RetentionTable implements ByteTable {
   scan(range: KvRange): StoredRows {
     const oldest = this.#observedTime - this.#visibleFor
     return new VisibleRows(this.#bytes.scan(range), (key) => this.#keys.timeOf(key) > oldest)
+  }
+
+  /** As `get`, also of a row that is too old but not deleted yet; of a store in memory there are none. */
+  getLive(key: Buffer, text: string): StoredValue | undefined {
+    return this.#persistent ? this.#bytes.get(key, text) : this.get(key, text)
   }
 
   /** As `scan`, with rows that are too old but not deleted yet; of a store in memory there are none. */

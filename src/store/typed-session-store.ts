@@ -4,7 +4,7 @@ import type { RangeOptions, StoreIterator } from './key-value-store.ts'
 import type { SessionStore } from './session-store.ts'
 import { noTimestamp } from './stored-value.ts'
 import type { SessionKeys, WindowedQuery } from './windowed-keys.ts'
-import { scanByTime } from './windowed-scan.ts'
+import { scanByTime, scanClosed } from './windowed-scan.ts'
 import { SessionReadView } from './windowed-read-views.ts'
 import { WindowedStore } from './windowed-store.ts'
 import type { Windowed } from './windowed.ts'
@@ -69,6 +69,13 @@ export class TypedSessionStore<K, A>
 
   remove({ key, window }: Windowed<K>): void {
     this.entries.remove(this.sought(key, window.start, window.end))
+  }
+
+  /** As `findSessionsByEnd`, for an operator that asks for no session twice. */
+  closedSessions(earliestEnd: number, latestEnd: number): StoreIterator<[Windowed<K>, A]> {
+    const query = this.queryOfKeys({}, earliestEnd, Infinity, {})
+    const rows = scanClosed(this.table, { ...query, latestEnd, withExpired: true })
+    return this.iterate(rows, keyAndValue<K, A>)
   }
 
   findSessionsByEnd(earliestEnd: number, latestEnd: number): StoreIterator<[Windowed<K>, A]> {

@@ -5,6 +5,7 @@ import { noTimestamp } from './stored-value.ts'
 import type { TimestampedWindowStore, WindowRangeOptions, WindowStore } from './window-store.ts'
 import type { WindowKeys } from './windowed-keys.ts'
 import { WindowReadView } from './windowed-read-views.ts'
+import { scanClosed } from './windowed-scan.ts'
 import { WindowedStore } from './windowed-store.ts'
 import type { Windowed } from './windowed.ts'
 import type { Shape } from './row-iterator.ts'
@@ -105,6 +106,15 @@ export class StampedWindowStore<K, V>
     options?: { reverse?: boolean },
   ): StoreIterator<[number, ValueAndTimestamp<V>]> {
     return this.fetchRows(key, from, to, options, startAndStamped<K, V>)
+  }
+
+  /** Windows by their start, for an operator that asks for none twice. */
+  closedWindows(
+    earliest: number,
+    latest: number,
+  ): StoreIterator<[Windowed<K>, ValueAndTimestamp<V>]> {
+    const query = this.queryOfKeys({}, earliest, latest, undefined)
+    return this.iterate(scanClosed(this.table, query), keyAndStamped<K, V>)
   }
 
   range(options?: WindowRangeOptions<K>): StoreIterator<[Windowed<K>, ValueAndTimestamp<V>]> {

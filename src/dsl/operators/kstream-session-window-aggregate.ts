@@ -1,6 +1,6 @@
 import type { NodeContext, NodeProcessor, NodeSupplier } from '../../processor/processor.ts'
 import type { Window, Windowed } from '../../serde/windowed.ts'
-import type { SessionStore } from '../../store/session-store.ts'
+import type { TypedSessionStore } from '../../store/typed-session-store.ts'
 import type { SessionWindows } from '../windows.ts'
 import type { Aggregation } from './aggregation.ts'
 import { ClosingTime } from './closing-time.ts'
@@ -28,7 +28,7 @@ export function kstreamSessionWindowAggregate(
 
 class SessionWindowAggregate implements NodeProcessor {
   readonly #context: NodeContext
-  readonly #store: SessionStore<unknown, unknown>
+  readonly #store: TypedSessionStore<unknown, unknown>
   readonly #forwarder: WindowedForwarder
   readonly #aggregation: SessionAggregation
   readonly #windows: SessionWindows
@@ -46,7 +46,7 @@ class SessionWindowAggregate implements NodeProcessor {
   ) {
     const { storeName } = table
     this.#context = context
-    this.#store = context.store(storeName) as SessionStore<unknown, unknown>
+    this.#store = context.store(storeName) as TypedSessionStore<unknown, unknown>
     this.#forwarder = new WindowedForwarder(context, table, 'of-windows')
     this.#aggregation = aggregation
     this.#windows = windows
@@ -109,7 +109,7 @@ class SessionWindowAggregate implements NodeProcessor {
     const latestEnd = closeTime - 1
     const earliestEnd = Math.max(0, closing.last ?? 0)
     if (latestEnd < earliestEnd) return
-    using closed = this.#store.findSessionsByEnd(earliestEnd, latestEnd)
+    using closed = this.#store.closedSessions(earliestEnd, latestEnd)
     for (const [session, aggregate] of closed) {
       this.#forwarder.final(session, aggregate, session.window.end)
     }

@@ -1,6 +1,6 @@
 import type { NodeContext, NodeProcessor, NodeSupplier } from '../../processor/processor.ts'
 import type { ValueAndTimestamp } from '../../store/key-value-store.ts'
-import type { TimestampedWindowStore } from '../../store/window-store.ts'
+import type { StampedWindowStore } from '../../store/typed-window-stores.ts'
 import type { SlidingWindows } from '../windows.ts'
 import type { Aggregation } from './aggregation.ts'
 import { ClosingTime } from './closing-time.ts'
@@ -42,7 +42,7 @@ interface Neighbours {
 
 class SlidingWindowAggregate implements NodeProcessor {
   readonly #context: NodeContext
-  readonly #store: TimestampedWindowStore<unknown, unknown>
+  readonly #store: StampedWindowStore<unknown, unknown>
   readonly #forwarder: WindowedForwarder
   readonly #aggregation: Aggregation
   readonly #difference: number
@@ -67,7 +67,7 @@ class SlidingWindowAggregate implements NodeProcessor {
   ) {
     const { storeName } = table
     this.#context = context
-    this.#store = context.store(storeName) as TimestampedWindowStore<unknown, unknown>
+    this.#store = context.store(storeName) as StampedWindowStore<unknown, unknown>
     this.#forwarder = new WindowedForwarder(context, table, 'of-values')
     this.#aggregation = aggregation
     this.#difference = windows.timeDifference
@@ -223,7 +223,7 @@ class SlidingWindowAggregate implements NodeProcessor {
     if (latest < 0) return
     const { last } = closing
     const earliest = last === undefined ? 0 : Math.max(0, last - this.#difference)
-    using closed = this.#store.range({ timeFrom: earliest, timeTo: latest })
+    using closed = this.#store.closedWindows(earliest, latest)
     for (const [windowed, { value, timestamp }] of closed) {
       this.#forwarder.final(windowed, value, timestamp)
     }

@@ -1,5 +1,5 @@
 import type { NodeContext, NodeProcessor, NodeSupplier } from '../../processor/processor.ts'
-import type { TimestampedWindowStore } from '../../store/window-store.ts'
+import type { StampedWindowStore } from '../../store/typed-window-stores.ts'
 import { windowSizeOf, closingTimeOf, type TimeBasedWindows } from '../windows.ts'
 import type { Aggregation } from './aggregation.ts'
 import { ClosingTime } from './closing-time.ts'
@@ -21,7 +21,7 @@ export function kstreamWindowAggregate(
 
 class WindowAggregate implements NodeProcessor {
   readonly #context: NodeContext
-  readonly #store: TimestampedWindowStore<unknown, unknown>
+  readonly #store: StampedWindowStore<unknown, unknown>
   readonly #forwarder: WindowedForwarder
   readonly #aggregation: Aggregation
   readonly #assignment: ReturnType<typeof windowAssignment>
@@ -44,7 +44,7 @@ class WindowAggregate implements NodeProcessor {
   ) {
     const { storeName } = table
     this.#context = context
-    this.#store = context.store(storeName) as TimestampedWindowStore<unknown, unknown>
+    this.#store = context.store(storeName) as StampedWindowStore<unknown, unknown>
     this.#forwarder = new WindowedForwarder(context, table, 'of-values')
     this.#aggregation = aggregation
     this.#assignment = windowAssignment(windows)
@@ -99,7 +99,7 @@ class WindowAggregate implements NodeProcessor {
     const { last } = closing
     const earliest = last === undefined ? 0 : Math.max(0, last - this.#size) + 1
     if (last !== undefined && this.#assignment.isSame(latest, earliest - 1)) return
-    using closed = this.#store.range({ timeFrom: earliest, timeTo: latest })
+    using closed = this.#store.closedWindows(earliest, latest)
     for (const [windowed, { value, timestamp }] of closed) {
       this.#forwarder.final(windowed, value, timestamp)
     }
