@@ -1,0 +1,10 @@
+/** The door `millpond/schema-registry`. */
+export type { AnyAvroLogicalType, AvroLogicalType } from './avro-values.ts'
+export type { AvroOptions } from './avro-format.ts'
+export type { JsonOptions } from './json-format.ts'
+export type { LongForm } from './long-form.ts'
+export type { ProtobufOptions } from './protobuf-format.ts'
+export type { RegistryAuth, RegistryTls, SchemaRegistryOptions } from './registry-options.ts'
+export type { RegistrySerde } from './registry-serde.ts'
+export type { SchemaReferenceOption, SubjectOptions } from './schema-format.ts'
+export { SchemaRegistry } from './schema-registry.ts'
