@@ -31,11 +31,24 @@ function run(given: ConformanceCase): CaseResult {
   }
 }
 
+/** What Kafka Streams fails on by mistake: nothing can be learned from it. */
+const defects = [
+  // Repartition topics that are merged, when two of them are below one and the same step.
+  'Found a null keyChangingChild node',
+  // A join by a foreign key that is the key of a window: there is none for a row that is gone.
+  'Windowed.key()" because "data" is null',
+]
+
+function isDefect({ message = '' }: CaseResult): boolean {
+  return defects.some((words) => message.includes(words))
+}
+
 async function differenceOf(
   oracle: JavaOracle,
   given: ConformanceCase,
 ): Promise<Difference | undefined> {
-  return firstDifference(await oracle.run(given), run(given), given.script)
+  const expected = await oracle.run(given)
+  return isDefect(expected) ? undefined : firstDifference(expected, run(given), given.script)
 }
 
 interface Differing {
@@ -51,7 +64,9 @@ async function compareRandom(oracle: JavaOracle, seed: number, count: number): P
   const begun = performance.now()
   const compare = async (given: ConformanceCase): Promise<void> => {
     const expected = await oracle.run(given)
-    const difference = firstDifference(expected, run(given), given.script)
+    const difference = isDefect(expected)
+      ? undefined
+      : firstDifference(expected, run(given), given.script)
     compared += 1
     if (expected.failure !== undefined) failed += 1
     if (difference !== undefined) differing.push({ given, difference })

@@ -5,6 +5,7 @@ import type {
   ScriptRecord,
   ScriptValue,
 } from '../../test/conformance/case.ts'
+import { bytesOf, hex } from '../../test/conformance/formats.ts'
 import type { Chance } from './chance.ts'
 
 /** Serdes that the generator reads topics with; functions give string, long and double. */
@@ -49,11 +50,21 @@ const valuePools: Readonly<Record<string, readonly ScriptValue[]>> = {
 
 const headerNames = ['h', 'trace', 'h']
 
+const optimizations = [
+  'all',
+  'all',
+  'merge.repartition.topics',
+  'reuse.ktable.source.topics',
+  'single.store.self.join',
+]
+
 export function randomConfig(chance: Chance): CaseConfig {
   return {
     ...(chance.is(0.3) && { cacheBytes: 0 }),
     ...(chance.is(0.2) && { guarantee: 'exactly-once' as const }),
     ...(chance.is(0.3) && { onDeserializationError: 'continue' as const }),
+    ...(chance.is(0.15) && { optimization: chance.pick(optimizations) }),
+    ...(chance.is(0.1) && { maxTaskIdle: chance.pick([-1, 1, 7, 1000]) }),
     ...(chance.is(0.2) && { wallClock: chance.below(100_000) }),
   }
 }
@@ -84,7 +95,7 @@ function randomFields(
   serdes: Serdes,
   keyCount: number,
 ): Omit<ScriptRecord, 'topic' | 'timestamp'> {
-  const keys = (valuePools[serdes.key] as readonly ScriptValue[]).slice(0, keyCount)
+  const keys = poolOf(serdes.key).slice(0, keyCount)
   return {
     key: chance.is(0.1) ? null : chance.pick(keys),
     value: randomValue(chance, serdes.value),
@@ -96,7 +107,19 @@ function randomValue(chance: Chance, serde: string): ScriptValue {
   if (chance.is(0.12)) return null
   // Bytes that most serdes cannot read.
   if (chance.is(0.003)) return { hex: '00ff00' }
-  return chance.pick(valuePools[serde] as readonly ScriptValue[])
+  return chance.pick(poolOf(serde))
+}
+
+/** Values of a serde; of keys in windows the bytes of some, with windows that begin and end early. */
+function poolOf(serde: string): readonly ScriptValue[] {
+  const pool = valuePools[serde]
+  if (pool !== undefined) return pool
+  const [kind, ...parts] = serde.split(':')
+  const inner = (kind === 'session' ? parts : parts.slice(1)).join(':')
+  const times = kind === 'session' ? ['0000000000000009', '0000000000000005'] : ['0000000000000005']
+  return poolOf(inner)
+    .slice(0, 3)
+    .map((value) => ({ hex: `${hex(bytesOf(value, inner))}${times.join('')}` }))
 }
 
 function randomHeaders(chance: Chance): [name: string, value: string | null][] {
