@@ -2,8 +2,10 @@
 import type { Step, StoreSpec } from '../../test/conformance/case.ts'
 import type { Chance } from './chance.ts'
 import { RandomGlobals } from './random-global.ts'
+import { RandomJoins } from './random-joins.ts'
 import { serdeNames, type Serdes } from './random-script.ts'
 import { RandomTables } from './random-tables.ts'
+import { RandomWindows } from './random-windows.ts'
 import {
   randomAggregator,
   randomFunction,
@@ -28,6 +30,8 @@ interface Open {
   readonly known: { readonly key: boolean; readonly value: boolean }
   readonly changedKey: boolean
   readonly listSteps: number
+  /** Kafka Streams cannot look up rows of streams that are cogrouped in windows; Millpond can. */
+  readonly isCogroupedInWindows?: boolean
 }
 
 interface Grouping {
@@ -51,7 +55,9 @@ export class RandomProgram {
   readonly #open: Open[] = []
   readonly #groupings: Grouping[] = []
   readonly #globals: RandomGlobals
+  readonly #joins: RandomJoins
   readonly #tables: RandomTables
+  readonly #windows: RandomWindows
   readonly #sources: { op: 'stream' | 'table'; step: SourceFields }[] = []
 
   /** The topics that it reads are noted in `inputs`. */
@@ -64,6 +70,8 @@ export class RandomProgram {
       (step) => this.#add(step),
       (serdes, probability) => this.#store(serdes, probability, true),
     )
+    this.#joins = new RandomJoins(chance, inputs, (step) => this.#add(step))
+    this.#windows = new RandomWindows(chance, (step) => this.#add(step))
   }
 
   /** All steps. */
@@ -146,6 +154,9 @@ export class RandomProgram {
       () => this.#aggregate(this.#groupByKey(from)),
       () => this.#through(from),
       () => this.#joinGlobal(from),
+      () => this.#join(from),
+      () => this.#join(from),
+      () => this.#open.push(...this.#joins.route(from)),
     ]
     this.#chance.pick(ops)()
   }
@@ -214,6 +225,11 @@ export class RandomProgram {
       changedKey: from.changedKey || changes.key,
       listSteps: from.listSteps + listSteps,
     })
+  }
+
+  #join(from: Open): void {
+    const joined = this.#joins.join(from, this.#open)
+    if (joined !== undefined) this.#open.push(joined)
   }
 
   #joinGlobal(from: Open): void {
@@ -305,7 +321,17 @@ export class RandomProgram {
     return grouping
   }
 
-  #aggregate({ id: from, key, value }: Grouping): void {
+  #aggregate(grouping: Grouping): void {
+    if (this.#chance.is(0.35)) {
+      const { id, key, value } = this.#windows.aggregate(grouping)
+      this.#openTable(id, key, value)
+      return
+    }
+    if (this.#chance.is(0.15)) {
+      this.#cogroup(grouping)
+      return
+    }
+    const { id: from, key, value } = grouping
     const op = this.#chance.pick(['count', 'reduce', 'aggregate'])
     const step = { op, from, ...this.#chance.name() }
     if (op === 'count') {
@@ -329,13 +355,29 @@ export class RandomProgram {
     this.#openTable(id, key, result)
   }
 
-  #openTable(id: string, key: string, value: string): void {
-    this.#open.push({ id, kind: 'table', key, value, ...all, changedKey: false, listSteps: 0 })
+  #cogroup(grouping: Grouping): void {
+    const others = this.#groupings.filter(
+      ({ id, key }) => id !== grouping.id && key === grouping.key && this.#chance.is(0.5),
+    )
+    const { id, key, value } = this.#windows.cogroup([grouping, ...others])
+    this.#openTable(id, key, value, key !== grouping.key)
+  }
+
+  #openTable(id: string, key: string, value: string, isCogroupedInWindows = false): void {
+    const table = { id, kind: 'table', key, value, changedKey: false, listSteps: 0 } as const
+    this.#open.push({ ...table, ...all, isCogroupedInWindows })
   }
 
   #addTableStep(from: Open): void {
-    if (this.#chance.is(0.4)) {
-      const others = this.#open.filter(({ kind }) => kind === 'table')
+    // Kafka Streams has no serdes of its own for what is held back.
+    if (from.javaKnows.key && from.javaKnows.value && this.#chance.is(0.15)) {
+      this.#open.push({ ...from, id: this.#windows.suppress(from) })
+      return
+    }
+    if (from.isCogroupedInWindows !== true && this.#chance.is(0.4)) {
+      const others = this.#open.filter(
+        ({ kind, isCogroupedInWindows }) => kind === 'table' && isCogroupedInWindows !== true,
+      )
       const table = this.#tables.step(from, others)
       if (table !== undefined) this.#open.push({ ...from, ...table })
       return
