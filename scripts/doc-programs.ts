@@ -27,8 +27,8 @@ export interface PageProgram {
 
 export interface ProgramPart {
   readonly code: Block
-  /** What it prints, as the `text` block right behind it says; undefined: nothing is said. */
-  readonly printed: string | undefined
+  /** The `text` block behind it, which shows what it prints; undefined: nothing is shown. */
+  readonly output: Block | undefined
 }
 
 function markdownBelow(path: string): string[] {
@@ -59,7 +59,7 @@ export function pagePrograms(): PageProgram[] {
     for (const [index, code] of blocks.entries()) {
       if (code.language !== 'ts' || code.text.startsWith('// fragment')) continue
       const next = blocks[index + 1]
-      const part = { code, printed: next?.language === 'text' ? next.text : undefined }
+      const part = { code, output: next?.language === 'text' ? next : undefined }
       const current = programs.at(-1)
       if (hasImports(code) || current === undefined) programs.push([part])
       else current.push(part)

@@ -81,11 +81,9 @@ interface Member {
 /** The lines of one class, from what `javap -v -public` prints of it. */
 function linesOf(className: string, text: string): string[] {
   const shortName = className.slice(className.lastIndexOf('.') + 1).replaceAll('$', '.')
-  const header =
-    /^(?:public |protected |abstract |final |static |sealed |non-sealed )*(?:class|interface|enum|record) .*$/m.exec(
-      text,
-    )?.[0]
+  const header = /^(?:[a-z-]+ )*(?:class|interface|enum|record) .*$/m.exec(text)?.[0]
   if (header === undefined || !header.startsWith('public ')) return []
+  if (shortName.endsWith('InternalConfig')) return []
   if (/(?:Exception|Error)$/.test(shortName) && header.includes(' class ')) return [shortName]
   const members = new Map<string, Member>()
   const lines: string[] = []

@@ -239,7 +239,8 @@ export interface KStream<K, V> extends StreamJoins<K, V> {
    * connected; a descriptor that several steps name is one store, and that of a table is the table's.
    *
    * The key may change: what needs equal keys in one place below costs a repartition topic. State the
-   * serdes of what is forwarded when a step below stores or repartitions it; types follow from them.
+   * serdes of what is forwarded when it has other types, or when a step below stores or repartitions
+   * it; the types follow from them. Without, what is forwarded has the types of what comes in.
    *
    * @example
    * const lastSeen = keyValueStore('last-seen', { key: serdes.string, value: serdes.long })
@@ -254,7 +255,7 @@ export interface KStream<K, V> extends StreamJoins<K, V> {
    *   return ({ value, timestamp }) => stores.lastSeen.put(value.session, timestamp)
    * }, { name: 'end-idle-sessions', stores: { lastSeen }, key: serdes.string, value: serdes.long })
    */
-  process<K2, V2, S extends Stores = NoStores>(
+  process<K2 = K, V2 = V, S extends Stores = NoStores>(
     supplier: ProcessorSupplier<K, V, K2, V2, S>,
     options?: ProcessOptions<K2, V2, S>,
   ): KStream<K2, V2>
@@ -268,9 +269,9 @@ export interface KStream<K, V> extends StreamJoins<K, V> {
    *   const number = (stores.counts.get(record.key) ?? 0) + 1
    *   stores.counts.put(record.key, number)
    *   forward(record.withValue({ ...record.value, number }))
-   * }, { stores: { counts } })
+   * }, { stores: { counts }, value: serdes.json<NumberedOrder>() })
    */
-  processValues<V2, S extends Stores = NoStores>(
+  processValues<V2 = V, S extends Stores = NoStores>(
     supplier: FixedKeyProcessorSupplier<K, V, V2, S>,
     options?: ProcessValuesOptions<V2, S>,
   ): KStream<K, V2>

@@ -117,8 +117,18 @@ export function whatIsForwarded(builder: StreamsBuilder): void {
   )
   same<typeof lengths, KStream<number, string | null>>(true)
 
-  const unknown = stream.process(() => () => {})
-  same<typeof unknown, KStream<unknown, unknown>>(true)
+  const passedOn = stream.process(
+    ({ forward }) =>
+      (record) =>
+        forward(record),
+  )
+  same<typeof passedOn, KStream<string, Click>>(true)
+  const kept = stream.processValues(
+    ({ forward }) =>
+      (record) =>
+        forward(record),
+  )
+  same<typeof kept, KStream<string, Click>>(true)
 
   const stated = stream.process<string, number>(
     ({ forward, wallClockTime }) =>
