@@ -3,7 +3,7 @@ import { StreamsError } from '../errors.ts'
 import { timestamped } from '../processor/local-store.ts'
 import { nullable } from '../serde/nullable.ts'
 import { serdes } from '../serde/serdes.ts'
-import { keyValueStore } from '../store/descriptor.ts'
+import { keyValueStore, windowStore } from '../store/descriptor.ts'
 import { TopologyTestDriver } from '../testing/topology-test-driver.ts'
 import type { Topology } from '../topology/topology.ts'
 import { StreamsBuilder } from './streams-builder.ts'
@@ -126,6 +126,36 @@ describe('process', () => {
     driver.input(input).pipe({ key: 'k', value: '', timestamp: 9 })
 
     expect(driver.output(output).readValues()).toEqual(['row row 4'])
+  })
+
+  test('keeps what it has read of a row, also when it puts another one', () => {
+    const builder = new StreamsBuilder()
+    const rows = keyValueStore('rows', { ...strings, caching: true })
+    const windows = windowStore('windows', { ...strings, windowSize: 10, retention: 100 })
+    builder
+      .stream(input)
+      .process(
+        ({ stores, forward }) =>
+          ({ key, timestamp }) => {
+            stores.rows.put(key, 'one', 1)
+            const row = stores.rows.get(key)
+            stores.rows.put(key, 'two', 2)
+            stores.windows.put(key, 'one', 1, 0)
+            const window = stores.windows.fetch(key, 0)
+            stores.windows.put(key, 'two', 2, 0)
+            forward({ key, value: JSON.stringify({ row, window }), timestamp })
+          },
+        { stores: { rows: timestamped(rows), windows: timestamped(windows) }, ...strings },
+      )
+      .to(output)
+
+    expect(outputsOf(builder.build())).toEqual([
+      {
+        key: 'k',
+        value: '{"row":{"value":"one","timestamp":1},"window":{"value":"one","timestamp":1}}',
+        timestamp: 7,
+      },
+    ])
   })
 
   test('closes its processor when the task closes, with the right this', () => {

@@ -6,7 +6,12 @@ import type { StreamRecord } from './stream-record.ts'
  * only derived from another one: so equal keys stay in one partition. Java's FixedKeyRecord.
  *
  * @example
- * orders.processValues(({ forward }) => (record) => forward(record.withValue(record.value.total)))
+ * orders.processValues(
+ *   ({ forward }) =>
+ *     (record) =>
+ *       forward(record.withValue(record.value.total)),
+ *   { value: serdes.double },
+ * )
  */
 export class FixedKeyRecord<K, V> implements StreamRecord<K, V> {
   readonly key: K

@@ -38,8 +38,9 @@ export interface ValueAndTimestamp<V> {
 }
 
 /**
- * The store of every table of the DSL. Java's TimestampedKeyValueStore. `get` returns the live
- * entry of the cache where there is one: read it at once, do not keep it.
+ * The store of every table of the DSL. Java's TimestampedKeyValueStore. What a processor is given by
+ * `get` is its own; operators of the engine get the live entry of the cache where there is one, to be
+ * read at once.
  */
 export interface TimestampedKeyValueStore<K, V> {
   readonly name: string

@@ -41,8 +41,9 @@ export interface WindowStore<K, V> extends ReadOnlyWindowStore<K, V> {
 }
 
 /**
- * The store of a windowed aggregation. Java's TimestampedWindowStore. `fetch` returns the live
- * entry of the cache where there is one: read it at once, do not keep it.
+ * The store of a windowed aggregation. Java's TimestampedWindowStore. What a processor is given by
+ * `fetch` is its own; operators of the engine get the live entry of the cache where there is one, to be
+ * read at once.
  */
 export interface TimestampedWindowStore<K, V> extends ReadOnlyWindowStore<K, ValueAndTimestamp<V>> {
   /** `value` undefined deletes. */

@@ -49,7 +49,7 @@ test('a test reads every kind of store', () => {
 
   expect(driver.store(latest).get('a')).toBe('2')
   expect(driver.store(dated).get('a')).toBe('2')
-  expect(driver.timestampedStore(dated).get('a')).toMatchObject({ value: '2', timestamp: 25 })
+  expect(driver.timestampedStore(dated).get('a')).toEqual({ value: '2', timestamp: 25 })
   expect(driver.windowStore(windows).fetch('a', 10)).toBe('1')
   expect(driver.windowStore(windows).fetch('a', 20)).toBe('2')
   expect([...driver.sessionStore(sessions).findSessions('a', 0, 100)]).toEqual([

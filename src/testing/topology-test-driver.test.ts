@@ -169,7 +169,7 @@ describe('a store', () => {
     using driver = new TopologyTestDriver(wordCount())
     driver.input(lines).pipeValue('to', 3)
 
-    expect(driver.timestampedStore(store).get('to')).toMatchObject({ value: 1, timestamp: 3 })
+    expect(driver.timestampedStore(store).get('to')).toEqual({ value: 1, timestamp: 3 })
   })
 
   test('that the program does not have is refused', () => {
@@ -190,7 +190,7 @@ describe('persistent stores', () => {
       first.close()
 
       using second = new TopologyTestDriver(wordCount(), options)
-      expect(second.timestampedStore(store).get('to')).toMatchObject({ value: 2, timestamp: 3 })
+      expect(second.timestampedStore(store).get('to')).toEqual({ value: 2, timestamp: 3 })
       second.input(lines).pipeValue('to', 4)
       expect(second.output(counts).readAll()).toEqual([{ key: 'to', value: 3, timestamp: 4 }])
     } finally {

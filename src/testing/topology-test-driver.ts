@@ -25,6 +25,7 @@ import type { KeyValueStore, TimestampedKeyValueStore } from '../store/key-value
 import { PlainView } from '../store/plain-view.ts'
 import { PlainWindowView } from '../store/plain-window-view.ts'
 import type { SessionStore } from '../store/session-store.ts'
+import { StampedView, StampedWindowView } from '../store/stamped-view.ts'
 import { WakeUp } from '../runtime/wake-up.ts'
 import { StateDirectory } from '../store/state-directory.ts'
 import type { RecordHeaders } from '../store/state-store.ts'
@@ -204,7 +205,7 @@ export class TopologyTestDriver implements Disposable {
   ): TimestampedKeyValueStore<K, V> {
     const { node, store } = this.#find(descriptor)
     if (!node.timestamped) throw new StreamsError('STORE_UNKNOWN', { store: descriptor.name })
-    return store as TimestampedKeyValueStore<K, V>
+    return new StampedView(store as TimestampedKeyValueStore<K, V>)
   }
 
   /**
@@ -232,7 +233,7 @@ export class TopologyTestDriver implements Disposable {
   ): TimestampedWindowStore<K, V> {
     const { node, store } = this.#find(descriptor)
     if (!node.timestamped) throw new StreamsError('STORE_UNKNOWN', { store: descriptor.name })
-    return store as TimestampedWindowStore<K, V>
+    return new StampedWindowView(store as TimestampedWindowStore<K, V>)
   }
 
   /**
