@@ -16,8 +16,8 @@ export interface AsyncStepPorts {
   readonly record: RecordContext
   /** A result has come: the task is to have its turn. */
   readonly wake: () => void
-  /** Runs work of the node: a failure is the node's, with the record of the context. */
-  readonly run: (work: () => void) => void
+  /** Runs work of the node: a failure is the node's, with what it was given and the record of the context. */
+  readonly run: (work: () => void, given: { key: unknown; value: unknown }) => void
 }
 
 class Call {
@@ -89,7 +89,7 @@ export class AsyncStep implements AsyncQueue {
       this.#ports.run(() => {
         if (call.failure !== undefined) throw call.failure.error
         this.#options.settled(call.key, call.result)
-      })
+      }, call)
     }
     return count
   }

@@ -210,7 +210,7 @@ export class ErrorHandlers {
       const response = typeof handler === 'string' ? handler : handler(context, error)
       const result = resultOf(response)
       if (result === undefined || (result === 'retry' && option !== 'onProductionError')) {
-        throw new TypeError(`it answered ${shownValue(response)}`)
+        throw new TypeError(`it answered ${shownAnswer(response)}`)
       }
       this.#send(lettersOf(response, context, error, queue), context)
       return result
@@ -239,6 +239,10 @@ export class ErrorHandlers {
   }
 }
 
+function shownAnswer(response: unknown): string {
+  return response instanceof Promise ? 'a promise, and not at once' : shownValue(response)
+}
+
 /** Undefined: that is no answer. */
 function resultOf(response: unknown): 'fail' | 'continue' | 'retry' | undefined {
   const isObject = typeof response === 'object' && response !== null && 'result' in response
@@ -253,6 +257,17 @@ function lettersOf(
   error: unknown,
   queue: string | undefined,
 ): readonly DeadLetterRecord[] {
-  if (typeof response === 'object') return response.deadLetterRecords ?? []
+  if (typeof response === 'object') return (response.deadLetterRecords ?? []).map(checkedLetter)
   return queue === undefined || response === 'retry' ? [] : [deadLetter(queue, context, error)]
+}
+
+/** What a handler gives reaches the producer as it is. */
+function checkedLetter(letter: DeadLetterRecord): DeadLetterRecord {
+  const { topic, key, value, timestamp, headers } = letter
+  const isText = typeof topic === 'string' && topic !== ''
+  const areBytes = [key, value].every((part) => part === null || part instanceof Uint8Array)
+  const isTime = Number.isInteger(timestamp) && timestamp >= 0
+  if (isText && areBytes && isTime && Array.isArray(headers)) return letter
+  const needs = 'a topic, bytes or null as key and value, a timestamp and headers'
+  throw new TypeError(`its dead letter ${shownValue(letter)} needs ${needs}`)
 }

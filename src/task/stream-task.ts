@@ -20,7 +20,7 @@ import type { PunctuationType } from '../processor/processor.ts'
 import { parseTaskId, type TaskId } from '../processor/record-metadata.ts'
 import { noHeaders, type RecordContext } from '../store/state-store.ts'
 import { changelogTopic, type Subtopology } from '../topology/topology.ts'
-import { AsyncStep, AsyncSteps } from './async-step.ts'
+import { AsyncStep, AsyncSteps, type AsyncStepPorts } from './async-step.ts'
 import { ErrorHandlers } from './error-handlers.ts'
 import type { ContextTask } from './processor-context.ts'
 import { ProcessorMetadata } from './processor-metadata.ts'
@@ -472,7 +472,7 @@ export class StreamTask implements Task, ContextTask {
 
   asyncStep(node: TaskNode, options: AsyncStepOptions): AsyncQueue {
     const { clock, wake = () => undefined } = this.#options
-    const run = (work: () => void): void => node.run(work)
+    const run: AsyncStepPorts['run'] = (work, given) => node.run(work, given)
     const step = new AsyncStep(options, { clock, record: this.record, wake, run })
     this.#asyncSteps.add(step)
     return step

@@ -50,7 +50,7 @@ export class TaskNode {
   }
 
   /** Returns when the record is to be passed over. */
-  #failed(error: unknown, record: { key: unknown; value: unknown } | undefined): void {
+  #failed(error: unknown, record: { key: unknown; value: unknown }): void {
     switch (this.#kind) {
       case 'source':
         throw error
@@ -65,11 +65,11 @@ export class TaskNode {
   }
 
   /** Runs work of this node that comes later than its record, whose context is there again. */
-  run(work: () => void): void {
+  run(work: () => void, { key, value }: { key: unknown; value: unknown }): void {
     try {
       work()
     } catch (error) {
-      this.#failed(error, undefined)
+      this.#failed(error, { key, value })
     }
   }
 
