@@ -34,7 +34,10 @@ export function docOutputs(): DocOutput[] {
     const printMark = `\nprocess.stdout.write('${mark}')\n`
     writeFileSync(
       join(target, names[index] ?? ''),
-      programText(program, () => printMark),
+      programText(program, () => printMark).replace(
+        "'node:test'",
+        "'../../test/docs/quiet-test.ts'",
+      ),
     )
   }
   const all = names.map((name) => `await import('./${name}')\n`).join('')

@@ -220,7 +220,7 @@ const errorTable = {
     500,
     'final',
     (c) =>
-      `The processor of the step ${text(c['node'])} returned a promise. A record must be done when its processor returns.`,
+      `The step ${text(c['node'])} returned a promise. A record must be done when a step returns; mapValuesAsync and forEachAsync wait for promises.`,
   ),
   STORE_NOT_CONNECTED: row(
     500,

@@ -103,7 +103,8 @@ export interface KStream<K, V> extends StreamJoins<K, V> {
   ): KStream<K2, V>
 
   /**
-   * Shows each record to an action and passes it on unchanged.
+   * Shows each record to an action and passes it on unchanged. A promise is refused, with
+   * `PROCESSOR_ASYNC`.
    *
    * @example
    * orders.peek((order, key) => console.log(key, order.total)).filter((order) => order.total > 100)
@@ -147,7 +148,8 @@ export interface KStream<K, V> extends StreamJoins<K, V> {
   ): void
 
   /**
-   * Shows each record to an action; the stream ends here.
+   * Shows each record to an action; the stream ends here. A promise is refused, with `PROCESSOR_ASYNC`:
+   * {@link KStream.forEachAsync} waits for it.
    *
    * @example
    * orders.forEach((order, key) => console.log(key, order.total))

@@ -2,8 +2,8 @@
  * Runs what users write against the Processor API as nodes of a task: gives them their context, and
  * records as objects, which is what the engine's own operators do without.
  */
-import { StreamsError } from '../errors.ts'
 import { noHeaders } from '../store/state-store.ts'
+import { assertDone } from './assert-done.ts'
 import { FixedKeyRecord } from './fixed-key-record.ts'
 import type { StoreAccess, Stores } from './local-store.ts'
 import type {
@@ -33,7 +33,7 @@ export function userProcessor(supplier: AnyProcessorSupplier, stores: Stores): N
     })
     return nodeProcessor(supplier(context), made, (process) => (key, value) => {
       const { timestamp, headers } = node
-      assertDone(process({ key, value, timestamp, headers }), node)
+      assertDone(process({ key, value, timestamp, headers }), node.node)
     })
   }
 }
@@ -58,7 +58,7 @@ export function userFixedKeyProcessor(
     })
     return nodeProcessor(supplier(context), made, (process) => (key, value) => {
       const { timestamp, headers } = node
-      assertDone(process(new FixedKeyRecord(key, value, timestamp, headers)), node)
+      assertDone(process(new FixedKeyRecord(key, value, timestamp, headers)), node.node)
     })
   }
 }
@@ -109,12 +109,4 @@ function nodeProcessor(
   const { process, close } = processor as { process: Process; close?: () => void }
   const node = { process: processing(process.bind(processor)) }
   return close === undefined ? node : { ...node, close: () => close.call(processor) }
-}
-
-/** A record counts as processed, and is committed, when the processor returns. */
-function assertDone(returned: unknown, { node }: NodeContext): void {
-  if (typeof returned !== 'object' || returned === null || !('then' in returned)) return
-  // What comes of it is nobody's any more.
-  Promise.resolve(returned as Promise<unknown>).catch(() => undefined)
-  throw new StreamsError('PROCESSOR_ASYNC', { node })
 }

@@ -85,18 +85,14 @@ stream.processValues(
     },
   { value: serdes.long },
 )
-// @ts-expect-error values of another type must be stated, by their serde
-stream.processValues(
-  ({ forward }) =>
-    (record) =>
-      forward(record.withValue(1)),
-)
-// @ts-expect-error keys of another type must be stated, by their serde
-stream.process(
-  ({ forward }) =>
-    (record) =>
-      forward({ ...record, key: 1 }),
-)
+stream.processValues(({ forward }) => (record) => {
+  // @ts-expect-error values of another type must be stated, by their serde
+  forward(record.withValue(1))
+})
+stream.process(({ forward }) => (record) => {
+  // @ts-expect-error keys of another type must be stated, by their serde
+  forward({ ...record, key: 1 })
+})
 const unchanged = stream.processValues(() => () => {}, { value: serdes.string })
 // @ts-expect-error the value type differs from the topic's
 unchanged.to(counts)

@@ -1,3 +1,4 @@
+import { assertDone } from '../../processor/assert-done.ts'
 import type { NodeSupplier } from '../../processor/processor.ts'
 import type { UserFunction } from './user-function.ts'
 
@@ -5,7 +6,7 @@ import type { UserFunction } from './user-function.ts'
 export function kstreamPeek(action: UserFunction<void>): NodeSupplier {
   return (context) => ({
     process(key: unknown, value: unknown) {
-      action(value, key)
+      assertDone(action(value, key), context.node)
       context.forward(key, value)
     },
   })
@@ -13,9 +14,9 @@ export function kstreamPeek(action: UserFunction<void>): NodeSupplier {
 
 /** Shows each record to an action; nothing comes after it. Java's KStreamForeach. */
 export function kstreamForEach(action: UserFunction<void>): NodeSupplier {
-  return () => ({
+  return (context) => ({
     process(key: unknown, value: unknown) {
-      action(value, key)
+      assertDone(action(value, key), context.node)
     },
   })
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { StreamsError } from '../../errors.ts'
 import { Change } from '../../processor/change.ts'
 import type { NodeContext, NodeProcessor, NodeSupplier } from '../../processor/processor.ts'
 import type { RecordHeaders } from '../../store/state-store.ts'
@@ -16,6 +17,16 @@ import { ktableMapValues, mapped } from './ktable-map-values.ts'
 import { ktableSource } from './ktable-source.ts'
 import { ktableToStream } from './ktable-to-stream.ts'
 import { passThrough } from './pass-through.ts'
+
+function failureOf(work: () => unknown): StreamsError {
+  try {
+    work()
+  } catch (error) {
+    if (error instanceof StreamsError) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
 
 type Forwarded = readonly [key: unknown, value: unknown, timestamp: number]
 type Listener = (key: unknown, newValue: unknown, oldValue: unknown, timestamp: number) => void
@@ -187,6 +198,16 @@ describe('stateless operators of streams', () => {
       ['k', 'w'],
     ])
     expect(new Harness(passThrough()).process(null, null).forwarded).toEqual([[null, null, 0]])
+  })
+
+  test.each([
+    ['peek', kstreamPeek],
+    ['forEach', kstreamForEach],
+  ])('%s refuses a promise, which nobody would wait for', (_name, operator) => {
+    const action = (): unknown => Promise.reject(new Error('nobody hears it'))
+    const failure = failureOf(() => new Harness(operator(action)).process('k', 'v'))
+
+    expect(failure.code).toBe('PROCESSOR_ASYNC')
   })
 
   test('null keys and values flow through stateless operators', () => {
