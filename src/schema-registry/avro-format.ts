@@ -1,4 +1,6 @@
 import type * as avsc from 'avsc'
+import { shownValue } from '../base/shown-value.ts'
+import { messageOf } from '../errors.ts'
 import { countCheck } from './avro-counts.ts'
 import { AvroTypes } from './avro-types.ts'
 import type { AnyAvroLogicalType } from './avro-values.ts'
@@ -55,7 +57,14 @@ export class AvroFormat<T> implements SchemaFormat<T> {
   writer(schema: CompleteSchema): PayloadWriter<T> {
     const type = this.#types.typeOf(schema)
     // As Confluent's serdes have it: bytes alone stand as they are, without a length.
-    return type.typeName === 'bytes' ? writeBytes : (id, value) => write(type, id, value)
+    if (type.typeName === 'bytes') return writeBytes
+    return (id, value) => {
+      try {
+        return write(type, id, value)
+      } catch (error) {
+        throw writeFailure(type, value, error)
+      }
+    }
   }
 
   reader({
@@ -105,6 +114,19 @@ function writeLong(
   writePrefix(bytes, id)
   if (size <= scratchBytesMax) scratch = Buffer.allocUnsafe(2 * size)
   return bytes
+}
+
+/** The library says what is wrong, but not where. */
+function writeFailure(type: avsc.Type, value: unknown, cause: unknown): Error {
+  let first: string | undefined
+  type.isValid(value, {
+    errorHook: (path, part, expected) => {
+      const name = expected.name ?? expected.typeName.replace(/^(?:abstract|logical|union):/, '')
+      const place = path.length === 0 ? 'the value' : path.join('.')
+      first ??= `${place}: ${shownValue(part)} is not of the type ${name}`
+    },
+  })
+  return new Error(first ?? messageOf(cause), { cause })
 }
 
 function writeBytes(id: number, value: unknown): Buffer {

@@ -1,5 +1,6 @@
 /** Schemas of Avro as types of the library `avsc`, which reads and writes by them. */
 import type * as avsc from 'avsc'
+import { bigintType, numberType } from './avro-longs.ts'
 import type { AnyAvroLogicalType } from './avro-values.ts'
 import type { LongForm } from './long-form.ts'
 import { optionalLibrary } from './optional-library.ts'
@@ -17,13 +18,15 @@ type Attributes = Record<string, unknown>
 export class AvroTypes {
   readonly #avsc: Avsc
   readonly #logicalTypes: Record<string, new (schema: avsc.Schema, options: unknown) => avsc.Type>
-  readonly #long: avsc.Type | undefined
+  readonly #long: avsc.Type
+  readonly #bigints: boolean
   /** Parts of schemas whose logical type is being made: what lies below it is asked for next. */
   readonly #opened = new WeakSet<object>()
 
   constructor({ longs, logicalTypes }: AvroTypesOptions) {
     this.#avsc = optionalLibrary('avsc', 'Avro') as Avsc
-    this.#long = longs === 'bigint' ? this.#bigintType() : undefined
+    this.#bigints = longs === 'bigint'
+    this.#long = this.#bigints ? bigintType(this.#avsc) : numberType(this.#avsc)
     this.#logicalTypes = Object.fromEntries(
       Object.entries(logicalTypes).map(([name, hook]) => [name, this.#logicalClass(hook)]),
     )
@@ -68,7 +71,6 @@ export class AvroTypes {
 
   /** The type that holds longs as the program wants them, for the part of a schema that is a long. */
   #longInstead(part: unknown): avsc.Type | undefined {
-    if (this.#long === undefined) return undefined
     if (part === 'long') return this.#long
     const { type, logicalType } = (part ?? {}) as { type?: unknown; logicalType?: unknown }
     if (type !== 'long') return undefined
@@ -81,7 +83,7 @@ export class AvroTypes {
     hook: AnyAvroLogicalType,
   ): new (schema: avsc.Schema, options: unknown) => avsc.Type {
     const opened = this.#opened
-    const bigints = this.#long !== undefined
+    const bigints = this.#bigints
     return class HookedType extends this.#avsc.types.LogicalType {
       readonly attributes: Attributes
 
@@ -109,27 +111,6 @@ export class AvroTypes {
           this._fromValue(isWidened && typeof value === 'number' ? BigInt(value) : value)
       }
     }
-  }
-
-  #bigintType(): avsc.Type {
-    return this.#avsc.types.LongType.__with({
-      fromBuffer: (buffer: Buffer) => buffer.readBigInt64LE(),
-      toBuffer: (value: bigint | number) => {
-        const buffer = Buffer.alloc(8)
-        buffer.writeBigInt64LE(BigInt(value))
-        return buffer
-      },
-      fromJSON: BigInt,
-      toJSON: Number,
-      isValid: (value: unknown) =>
-        typeof value === 'bigint'
-          ? BigInt.asIntN(64, value) === value
-          : Number.isSafeInteger(value),
-      compare: (one: bigint, other: bigint) => {
-        if (one === other) return 0
-        return one < other ? -1 : 1
-      },
-    })
   }
 }
 
