@@ -8,7 +8,13 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { fileName, pagePrograms, programText, type PageProgram } from './doc-programs.ts'
+import {
+  pagePrograms,
+  programPath,
+  programText,
+  writeProgram,
+  type PageProgram,
+} from './doc-programs.ts'
 
 const root = resolve(fileURLToPath(new URL('..', import.meta.url)))
 const target = join(root, '.cache', 'docs-outputs')
@@ -26,22 +32,19 @@ export interface DocOutput {
 
 /** Runs all programs that have output to show, one after the other in one process. */
 export function docOutputs(): DocOutput[] {
-  const programs = pagePrograms().filter(({ parts }) => parts.some(({ output }) => output))
+  const all = pagePrograms()
+  const programs = all.filter(({ parts }) => parts.some(({ output }) => output))
   rmSync(target, { recursive: true, force: true })
   mkdirSync(target, { recursive: true })
-  const names = programs.map(({ page }, index) => fileName(page, index))
-  for (const [index, program] of programs.entries()) {
-    const printMark = `\nprocess.stdout.write('${mark}')\n`
-    writeFileSync(
-      join(target, names[index] ?? ''),
-      programText(program, () => printMark).replace(
-        "'node:test'",
-        "'../../test/docs/quiet-test.ts'",
-      ),
-    )
+  // Also those that print nothing: others may import them.
+  for (const program of all) {
+    const printMark = programs.includes(program) ? `\nprocess.stdout.write('${mark}')\n` : ''
+    const text = programText(program, () => printMark)
+    const quiet = text.replace("'node:test'", "'../../../test/docs/quiet-test.ts'")
+    writeProgram(join(target, programPath(program)), quiet)
   }
-  const all = names.map((name) => `await import('./${name}')\n`).join('')
-  writeFileSync(join(target, 'all.ts'), `${all}export {}\n`)
+  const imports = programs.map((program) => `await import('./${programPath(program)}')\n`)
+  writeFileSync(join(target, 'all.ts'), `${imports.join('')}export {}\n`)
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
     ['--import', 'tsx', join(target, 'all.ts')],

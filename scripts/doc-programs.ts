@@ -2,8 +2,8 @@
  * The programs of the documentation: `ts` blocks of pages, and `@example` tags of what the doors
  * export. Each becomes a file of its own; what a program continues is around it.
  */
-import { readFileSync, readdirSync, statSync } from 'node:fs'
-import { join, relative, resolve } from 'node:path'
+import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { doorExports, examplesOf, type DoorExport } from './door-exports.ts'
@@ -77,9 +77,25 @@ export function programText(program: PageProgram, between = (_part: number): str
   return `${parts.join('{\n')}${'}\n'.repeat(parts.length - 1)}export {}\n`
 }
 
-/** A name for the file of a program. */
-export function fileName(of: string, number: number): string {
-  return `${of.replaceAll(/[^a-zA-Z0-9]+/g, '-')}-${number}.ts`
+/**
+ * A path for the file of a program: the programs of a page are together in a directory, so that one
+ * that begins with a line `// shop.ts` can be imported by the others of its page.
+ */
+export function programPath({ page, parts }: PageProgram): string {
+  const [first] = parts
+  const name = /^\/\/ ([\w-]+\.ts)\n/.exec(first?.code.text ?? '')?.[1]
+  return join(directoryName(page), name ?? `line-${first?.code.line}.ts`)
+}
+
+/** A name for a directory of files that come from there. */
+export function directoryName(of: string): string {
+  return of.replaceAll(/[^a-zA-Z0-9]+/g, '-')
+}
+
+/** Writes a file, and makes its directory. */
+export function writeProgram(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, text)
 }
 
 /** What examples may use without saying what it is: streams, or tables for the pages of tables. */
@@ -138,7 +154,7 @@ function importOfNames(module: string): string {
   const names = [...text.matchAll(/^export (declare const|interface|type) (\w+)/gm)].map(
     ([, kind, name]) => (kind === 'declare const' ? name : `type ${name}`),
   )
-  return `import { ${names.join(', ')} } from '../../test/docs/${module}.ts'\n`
+  return `import { ${names.join(', ')} } from '../../../test/docs/${module}.ts'\n`
 }
 
 /** An example that imports something imports all that it needs. */

@@ -7,7 +7,14 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { exampleTexts, fileName, pagePrograms, programText } from './doc-programs.ts'
+import {
+  directoryName,
+  exampleTexts,
+  pagePrograms,
+  programPath,
+  programText,
+  writeProgram,
+} from './doc-programs.ts'
 
 const root = resolve(fileURLToPath(new URL('..', import.meta.url)))
 const target = join(root, '.cache', 'docs-examples')
@@ -16,12 +23,12 @@ rmSync(target, { recursive: true, force: true })
 mkdirSync(target, { recursive: true })
 
 const programs = pagePrograms()
-for (const [index, program] of programs.entries()) {
-  writeFileSync(join(target, fileName(program.page, index)), programText(program))
+for (const program of programs) {
+  writeProgram(join(target, programPath(program)), programText(program))
 }
 const examples = exampleTexts()
 for (const [index, { file, text }] of examples.entries()) {
-  writeFileSync(join(target, fileName(file, index)), text)
+  writeProgram(join(target, directoryName(file), `example-${index}.ts`), text)
 }
 
 writeFileSync(
@@ -29,7 +36,7 @@ writeFileSync(
   JSON.stringify({
     extends: '../../tsconfig.json',
     compilerOptions: { noUnusedLocals: false, noUnusedParameters: false },
-    include: ['*.ts'],
+    include: ['**/*.ts'],
   }),
 )
 
