@@ -59,18 +59,18 @@ test('longs are exact up to 2^53, of either sign', () => {
 })
 
 test('longs beyond 2^53 are an error, or bigints', () => {
-  const numbers = formatOf('long')
   const { write, read } = formatOf('long', { longs: 'bigint' })
   fc.assert(
     fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (value) => {
       const bytes = write(value)
       expect([...bytes.subarray(5)]).toEqual(varint(value))
       expect(read(bytes)).toBe(value)
-      if (value > 2n ** 53n || value < -(2n ** 53n)) {
-        expect(() => numbers.read(bytes)).toThrow("beyond 2^53; use longs: 'bigint'")
-      }
     }),
   )
+  const numbers = formatOf('long')
+  for (const value of [2n ** 53n, -(2n ** 53n), 2n ** 63n - 1n, -(2n ** 63n)]) {
+    expect(() => numbers.read(write(value))).toThrow("beyond 2^53; use longs: 'bigint'")
+  }
   for (const value of [2n ** 63n, -(2n ** 63n) - 1n, 2 ** 53, 'x']) {
     expect(() => write(value)).toThrow('is not of the type long')
   }
@@ -299,11 +299,11 @@ test('whatever the bytes are, there is a value or an error, and soon', () => {
       try {
         again = read(bytes)
       } catch (error) {
-        expect(error).toBeInstanceOf(Error)
-        return
+        return error instanceof Error
       }
       // What could be read can be written, and is the same then.
       expect(read(write(again))).toEqual(again)
+      return true
     }),
     { numRuns: 2000 },
   )

@@ -21,7 +21,7 @@ function formatOf(
   }
   const write = format.writer(complete)
   const written = format.needsWriter ? complete : undefined
-  const own = options.schema === undefined ? undefined : { text: String(options.schema), parts: [] }
+  const own = typeof options.schema === 'string' ? { text: options.schema, parts: [] } : undefined
   const read = format.reader({ written, own })
   return { write: (value) => write(258, value), read: (bytes) => read(bytes) }
 }
@@ -76,7 +76,7 @@ test('a part stands where it is referred to', () => {
 
 test.each([
   ['http://json-schema.org/draft-06/schema#', { exclusiveMinimum: 5 }],
-  ['http://json-schema.org/draft-07/schema#', { if: { const: 5 }, then: false }],
+  ['http://json-schema.org/draft-07/schema#', { if: { const: 7 }, else: false }],
   [
     'https://json-schema.org/draft/2019-09/schema',
     { $defs: { a: { minimum: 6 } }, $ref: '#/$defs/a' },

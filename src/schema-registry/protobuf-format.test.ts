@@ -66,7 +66,7 @@ test.each([
 test('a required field must be there', () => {
   const { write } = formatOf('syntax = "proto2"; message Old { required int32 id = 1; }')
   expect(() => write({})).toThrow('id: it is required, and not there')
-  expect(write({ id: 0 })).toEqual(Buffer.from('000000000100' + '0800', 'hex'))
+  expect(write({ id: 0 })).toEqual(Buffer.from('0000000001000800', 'hex'))
 })
 
 test('null counts as absent, and fields of other names are passed over', () => {
@@ -108,7 +108,7 @@ test('a serde for one message refuses another', () => {
   expect(ofAny.read(bytes)).toEqual({ x: 5 })
   expect(() => ofB.read(ofAny.write({ x: 1 }))).toThrow('the value is a message acme.A, and not B')
   const inner = formatOf(two, { messageType: 'B.A' })
-  expect(inner.write({ y: 1 })).toEqual(Buffer.from('0000000001' + '040200' + '0801', 'hex'))
+  expect(inner.write({ y: 1 })).toEqual(Buffer.from('00000000010402000801', 'hex'))
   expect(inner.read(inner.write({ y: 1 }))).toEqual({ y: 1 })
   expect(() => ofB.read(inner.write({ y: 1 }))).toThrow('a message acme.B.A, and not B')
 })
@@ -225,10 +225,10 @@ test('whatever the bytes are, there is a value or an error, and soon', () => {
       try {
         again = read(bytes)
       } catch (error) {
-        expect(error).toBeInstanceOf(Error)
-        return
+        return error instanceof Error
       }
       expect(read(write(again))).toEqual(again)
+      return true
     }),
     { numRuns: 2000 },
   )
