@@ -81,10 +81,10 @@ const functions: Readonly<Record<string, (argument: string) => LibraryFunction>>
   show: () => (value, key) => `${text(key)}=${text(value)}`,
   upper: () => onText((shown) => shown.toUpperCase()),
   append: (argument) => onText((shown) => shown + argument),
-  prefix: (argument) => onText((shown) => [...shown].slice(0, Number(argument)).join('')),
-  at: (argument) => onText((shown) => [...shown][Number(argument)] ?? null),
+  prefix: (argument) => onText((shown) => shown.slice(0, Number(argument))),
+  at: (argument) => onText((shown) => shown[Number(argument)] ?? null),
   'key-at': (argument) => (_value, key) =>
-    isPresent(key) ? ([...text(key)][Number(argument)] ?? null) : null,
+    isPresent(key) ? (text(key)[Number(argument)] ?? null) : null,
   length: () => onText((shown) => shown.length),
   'parse-int': () => numberOf,
   add: (argument) => (value) => sum(numberOf(value), Number(argument)),

@@ -47,7 +47,7 @@ export function runCase(given: ConformanceCase): CaseResult {
     topology = isProcessorProgram(steps)
       ? buildProcessorProgram(steps)
       : new Program(
-          (step, key, value) => rows.push([`(${step})`, key, value]),
+          (step, key, value) => rows.push([`(${step})`, wellFormed(key), wellFormed(value)]),
           optimizationsOf(config),
         ).build(steps)
     // The guarantee has no bearing on what a test driver produces: Kafka Streams has to agree.
@@ -83,6 +83,11 @@ export function runCase(given: ConformanceCase): CaseResult {
     stores: rowsOfStores(running, topology),
     dropped: dropped(running),
   }
+}
+
+/** Half of a character is a question mark in Java's bytes. */
+function wellFormed(text: string): string {
+  return text.replaceAll(/\p{Surrogate}/gu, '?')
 }
 
 /** Kafka Streams writes them with dots and commas. */

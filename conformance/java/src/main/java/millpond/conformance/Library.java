@@ -245,13 +245,13 @@ final class Library {
 
   /** The letter at that place; null when the text is shorter. */
   private static String at(Object value, int index) {
-    int[] letters = text(value).codePoints().toArray();
-    return index < letters.length ? Character.toString(letters[index]) : null;
+    String text = text(value);
+    return index < text.length() ? text.substring(index, index + 1) : null;
   }
 
   private static String prefix(Object value, int length) {
-    int[] letters = text(value).codePoints().toArray();
-    return new String(letters, 0, Math.min(length, letters.length));
+    String text = text(value);
+    return text.substring(0, Math.min(length, text.length()));
   }
 
   /** Empty for null. */
