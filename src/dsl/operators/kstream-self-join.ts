@@ -25,6 +25,8 @@ export function kstreamSelfJoin(
         }
         const { timestamp } = context
         if (timestamp > streamTime) streamTime = timestamp
+        // First, as in Kafka Streams, which shows when the joiner fails.
+        const withItself = joiner(value, value, key)
         using others = store.fetchRange(
           key,
           Math.max(0, timestamp - before),
@@ -43,11 +45,11 @@ export function kstreamSelfJoin(
         for (const [time, other] of again) {
           if (meetsItself && time > timestamp) {
             meetsItself = false
-            context.forward(key, joiner(value, value, key))
+            context.forward(key, withItself)
           }
           context.forwardAt(key, joiner(other, value, key), Math.max(timestamp, time))
         }
-        if (meetsItself) context.forward(key, joiner(value, value, key))
+        if (meetsItself) context.forward(key, withItself)
       },
     }
   }
