@@ -247,6 +247,12 @@ test('elements without bytes are read as long as they are few', () => {
   })
 })
 
+test('the name of a type is a schema, which the registry wants in quotes', () => {
+  expect(new AvroFormat({ subject: 's', schema: 'string' }).own?.text).toBe('"string"')
+  expect(new AvroFormat({ subject: 's', schema: '"string"' }).own?.text).toBe('"string"')
+  expect(new AvroFormat({ subject: 's', schema: { type: 'int' } }).own?.text).toBe('{"type":"int"}')
+})
+
 test('bytes after the value are refused', () => {
   expect(() => formatOf('int').read(bytesOf(2, 2))).toThrow('trailing data')
 })
@@ -316,7 +322,8 @@ test.each([
     '{"type":"record","name":"R","fields":[{"name":"a","type":"Missing"}]}',
     'undefined type name: Missing',
   ],
-  ['["null","null"]', 'duplicate'],
+  ['null', 'invalid type: null'],
+  ['string', 'it is not JSON'],
 ])('the schema %s is refused', (text, message) => {
   const format = new AvroFormat<unknown>({ subject: 's' })
   expect(() => format.writer({ text, parts: [] })).toThrow(message)

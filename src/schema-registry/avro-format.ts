@@ -157,8 +157,12 @@ function lengthAndBytes(payload: Buffer): Buffer {
   }
 }
 
+const primitive = /^(?:null|boolean|int|long|float|double|bytes|string)$/
+
 function schemaText(schema: unknown): string | undefined {
-  if (schema === undefined || typeof schema === 'string') return schema
+  // The name of a type is JSON only in quotes.
+  if (typeof schema === 'string') return primitive.test(schema) ? JSON.stringify(schema) : schema
+  if (schema === undefined) return undefined
   if (typeof schema === 'object' && schema !== null) return JSON.stringify(schema)
   throw invalidOption('schema', 'it must be JSON text, or an object')
 }

@@ -118,11 +118,7 @@ interface ResolvingType {
   createResolver(type: avsc.Type, options: Record<string, unknown>): avsc.Resolver
 }
 
-/** Names that stand for a type without being JSON. */
-const primitive = /^(?:null|boolean|int|long|float|double|bytes|string)$/
-
 function parsedSchema(text: string): unknown {
-  if (primitive.test(text.trim())) return text.trim()
   try {
     return JSON.parse(text)
   } catch (error) {
