@@ -23,6 +23,15 @@ export interface FlushWaiter {
   readonly reject: (error: Error) => void
 }
 
+/** A record as it was sent; its bytes are borrowed from the batch. */
+export interface BatchedRecord {
+  readonly key: Buffer | null
+  readonly value: Buffer | null
+  /** Milliseconds. */
+  readonly timestamp: number
+  readonly headers: readonly (readonly [name: string, value: Buffer | null])[]
+}
+
 /** The sequence number after `count` more records. */
 export function addToSequence(sequence: number, count: number): number {
   return (sequence + count) & sequenceMask
@@ -72,23 +81,34 @@ export class ProducerBatch {
     })
   }
 
+  *records(): Generator<BatchedRecord, undefined> {
+    const reader = new RecordBatchReader()
+    reader.reset(this.bytes)
+    assert(reader.nextBatch(), 'a batch of ours is whole')
+    for (let index = 0; index < this.recordCount; index += 1) {
+      assert(reader.next(), 'a batch of ours has the records that it states')
+      const headers = reader.headerCount === 0 ? [] : reader.headers()
+      yield { key: reader.key(), value: reader.value(), timestamp: reader.timestamp, headers }
+    }
+    return undefined
+  }
+
   /** Two batches with the same records and sequence numbers, for a broker that refuses large ones. */
   split(compression: Compression): ProducerBatch[] {
     assert(this.recordCount > 1, 'only a batch of several records can be split')
     const numbers = this.#numbers
     assert(numbers !== undefined, 'a batch that was refused had been numbered')
-    const reader = new RecordBatchReader()
-    reader.reset(this.bytes)
-    assert(reader.nextBatch(), 'a batch of ours is whole')
+    const records = this.records()
     const builder = new RecordBatchBuilder()
     const half = Math.ceil(this.recordCount / 2)
     const parts: ProducerBatch[] = []
     for (const count of [half, this.recordCount - half]) {
       builder.reset()
       for (let index = 0; index < count; index += 1) {
-        assert(reader.next(), 'a batch of ours has the records that it states')
-        const headers = reader.headerCount === 0 ? undefined : reader.headers()
-        builder.append(reader.key(), reader.value(), reader.timestamp, headers)
+        const { value: record } = records.next()
+        assert(record !== undefined, 'a batch of ours has the records that it states')
+        const { key, value, timestamp, headers } = record
+        builder.append(key, value, timestamp, headers.length === 0 ? undefined : headers)
       }
       const sequence = addToSequence(numbers.sequence, parts.length === 0 ? 0 : half)
       const part = new ProducerBatch(builder, {

@@ -125,6 +125,18 @@ export class ProducerPartition {
     this.#isKnown = false
   }
 
+  /** True: one before it is not written, or was given up. */
+  hasGapBefore(batch: ProducerBatch): boolean {
+    return this.batches[0] !== batch || this.#mustRenumber
+  }
+
+  /** Gives a batch up that is not under way; those after it would leave a gap and are counted anew. */
+  drop(batch: ProducerBatch): void {
+    this.#remove(batch)
+    this.lastFailure = undefined
+    this.bumpEpoch()
+  }
+
   /** Puts parts in the place of a batch. */
   replace(batch: ProducerBatch, parts: readonly ProducerBatch[]): void {
     this.#isSettling = true

@@ -11,6 +11,7 @@ import type { ConnectionPurpose, KafkaClient } from './kafka-client.ts'
 import { groupByTopic } from './list-offsets.ts'
 import type { ProducerBatch } from './producer-batch.ts'
 import type { ProducerIdentity, ProducerPartition } from './producer-partition.ts'
+import { isGap, isOfRecord, isTooLarge, type RefusalHandler } from './refusal.ts'
 
 /** Requests under way to one broker at most. */
 const inFlightPerBrokerMax = 5
@@ -27,7 +28,11 @@ export interface ProducerSenderOptions {
   readonly deliveryTimeoutMs: number
   readonly compression: Compression
   readonly onAcknowledged: (batch: ProducerBatch) => void
+  /** It is given up: nothing more will come of it. */
+  readonly onDropped: (batch: ProducerBatch) => void
   readonly onReplaced: (batch: ProducerBatch, parts: readonly ProducerBatch[]) => void
+  /** Undefined: nobody is asked, and the partition fails. */
+  readonly onRefused: RefusalHandler | undefined
   /** The partition has lost records; its batches are to be dropped. */
   readonly onFailed: (partition: ProducerPartition, error: StreamsError) => void
 }
@@ -143,7 +148,9 @@ export class ProducerSender {
     const why = last === undefined ? '' : `; last: ${last.message}`
     // Without a try at all when the process stood still: it, too, can be made good by sending anew.
     const cause = last ?? timedOut(partition, deliveryTimeoutMs)
-    this.#fail(partition, `no acknowledgement within ${deliveryTimeoutMs} ms${why}`, cause)
+    const detail = `no acknowledgement within ${deliveryTimeoutMs} ms${why}`
+    if (this.#isPassedOver(partition, first, cause)) this.#schedule()
+    else if (partition.failure === undefined) this.#fail(partition, detail, cause)
     return true
   }
 
@@ -250,12 +257,12 @@ export class ProducerSender {
     const subject = `${partition.topic}-${partition.partition}`
     const error = kafkaFailure(produce.name, code, { subject, detail: answer.detail })
     this.#client.log.debug('A batch was refused', { subject, error: kafkaError(code).name })
-    const isFirst = partition.batches[0] === batch
-    if (isTooLarge(code) && batch.recordCount > 1) {
+    const mayAsk = this.#options.onRefused !== undefined && isOfRecord(code)
+    if ((isTooLarge(code) || mayAsk) && batch.recordCount > 1) {
       const parts = batch.split(this.#options.compression)
       partition.replace(batch, parts)
       this.#options.onReplaced(batch, parts)
-    } else if (isGap(code) && !isFirst) {
+    } else if (isGap(code) && partition.hasGapBefore(batch)) {
       // It follows one that is not written yet, and is sent again after that one.
       partition.sendAgain()
     } else if (code === errorCode.UNKNOWN_PRODUCER_ID && batch.attempts === 1) {
@@ -265,9 +272,29 @@ export class ProducerSender {
     } else if (kafkaError(code).retriable) {
       partition.postpone(this.#client.clock.monotonic(), error)
       if (isLeaderError(code)) this.#refreshLeaders()
-    } else {
-      this.#fail(partition, error.message, error)
+    } else if (!(mayAsk && this.#isPassedOver(partition, batch, error))) {
+      if (partition.failure === undefined) this.#fail(partition, error.message, error)
     }
+  }
+
+  /** Asks about the records of a batch; true: it is dropped. It may fail the partition with an error of its own. */
+  #isPassedOver(partition: ProducerPartition, batch: ProducerBatch, error: StreamsError): boolean {
+    const { onRefused, onDropped, onFailed } = this.#options
+    if (onRefused === undefined) return false
+    const { topic, partition: number } = partition
+    try {
+      for (const record of batch.records()) {
+        if (onRefused({ topic, partition: number, ...record }, error) === 'retry') return false
+      }
+    } catch (thrown) {
+      if (!(thrown instanceof StreamsError)) throw thrown
+      this.#pending.delete(partition)
+      onFailed(partition, thrown)
+      return false
+    }
+    partition.drop(batch)
+    onDropped(batch)
+    return true
   }
 
   /** Nobody knows whether the batch was written: it is sent again with the same numbers. */
@@ -369,13 +396,4 @@ function leaderMissing({ topic, partition }: ProducerPartition): StreamsError {
 function timedOut({ topic, partition }: ProducerPartition, timeoutMs: number): StreamsError {
   const broker = `the leader of ${topic}-${partition}`
   return new StreamsError('REQUEST_TIMEOUT', { api: produce.name, broker, timeoutMs })
-}
-
-function isTooLarge(code: number): boolean {
-  return code === errorCode.MESSAGE_TOO_LARGE || code === errorCode.RECORD_LIST_TOO_LARGE
-}
-
-/** Refusals that a batch gets when one before it is not written. */
-function isGap(code: number): boolean {
-  return code === errorCode.OUT_OF_ORDER_SEQUENCE_NUMBER || code === errorCode.UNKNOWN_PRODUCER_ID
 }

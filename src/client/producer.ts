@@ -9,6 +9,7 @@ import type { KafkaClient } from './kafka-client.ts'
 import type { FlushWaiter, ProducerBatch } from './producer-batch.ts'
 import { ProducerPartition } from './producer-partition.ts'
 import { ProducerSender } from './producer-sender.ts'
+import type { RefusalHandler } from './refusal.ts'
 import { UnknownTopics } from './unknown-topics.ts'
 
 /** First and longest wait before a batch that failed is sent again. */
@@ -38,6 +39,8 @@ export interface ProducerOptions {
   compression?: Compression
   /** A record that is not acknowledged by then has failed. Default 120 s. */
   deliveryTimeoutMs?: number
+  /** Decides about records that are refused, one by one, or not taken in time. Default: they fail. */
+  onRefused?: RefusalHandler
 }
 
 /** Of a record that states no time. */
@@ -82,7 +85,8 @@ export class Producer implements AsyncDisposable {
   /** Asks for its producer id when the first batch is sent. */
   constructor(client: KafkaClient, options: ProducerOptions = {}) {
     this.#client = client
-    const stated = Object.entries(options).filter(([, value]) => value !== undefined)
+    const { onRefused, ...bounds } = options
+    const stated = Object.entries(bounds).filter(([, value]) => value !== undefined)
     this.#options = { ...defaults, ...Object.fromEntries(stated) }
     const { requestBytesMax, deliveryTimeoutMs, compression } = this.#options
     this.#sender = new ProducerSender(client, {
@@ -90,6 +94,8 @@ export class Producer implements AsyncDisposable {
       deliveryTimeoutMs,
       compression,
       onAcknowledged: (batch) => this.#acknowledged(batch),
+      onDropped: (batch) => this.#acknowledged(batch),
+      onRefused,
       onReplaced: (batch, parts) => this.#replaced(batch, parts),
       onFailed: (partition, error) => this.#failed(partition, error),
     })

@@ -53,6 +53,8 @@ export interface ProducingSetUp {
   readonly faults: Fault[]
   /** Batches with more records are refused as too large. */
   readonly setRecordsMax: (max: number) => void
+  /** Batches with such a value are refused; code 0: taken. */
+  readonly setRefusal: (codeOf: (value: string) => number) => void
   readonly send: (value: string, partition?: number) => void
   /** Closes all, and checks that nothing is left. */
   readonly end: () => Promise<void>
@@ -67,6 +69,7 @@ export async function startProducing(
   const logs = Array.from({ length: partitions }, () => new ScriptedLog())
   const faults: Fault[] = []
   let recordsMax = Infinity
+  let refusalOf = (_value: string): number => errorCode.NONE
   cluster.brokers.forEach((broker, index) => {
     broker.on(produce, ({ body, connection }) => {
       const fault = faults.shift()
@@ -86,6 +89,8 @@ export async function startProducing(
           const bytes = row.records ?? Buffer.alloc(0)
           if (bytes.readInt32BE(57) > recordsMax)
             return answer(row.index, errorCode.MESSAGE_TOO_LARGE)
+          const refusal = valuesOf(bytes).map(refusalOf).find(Boolean)
+          if (refusal !== undefined) return answer(row.index, refusal)
           const { code, offset } = logs[row.index]?.append(bytes) ?? { code: -1, offset: -1 }
           return answer(row.index, injected?.code ?? code, offset)
         })
@@ -109,6 +114,9 @@ export async function startProducing(
     setRecordsMax: (max: number): void => {
       recordsMax = max
     },
+    setRefusal: (codeOf) => {
+      refusalOf = codeOf
+    },
     send: (value: string, partition = 0): void =>
       producer.send('t', partition, null, Buffer.from(value), 1000, []),
     end: async (): Promise<void> => {
@@ -119,6 +127,14 @@ export async function startProducing(
       expect(cluster.clock.timerCount).toBe(0)
     },
   }
+}
+
+function valuesOf(bytes: Buffer): string[] {
+  const reader = new RecordBatchReader()
+  reader.reset(bytes)
+  const values: string[] = []
+  if (reader.nextBatch()) while (reader.next()) values.push(reader.valueString() ?? '(null)')
+  return values
 }
 
 function answer(index: number, code: number, baseOffset = -1) {
