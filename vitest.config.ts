@@ -11,6 +11,7 @@ export default defineConfig({
       { find: /^millpond\/testing$/, replacement: source('testing/index.ts') },
       { find: /^millpond\/broker$/, replacement: source('broker/index.ts') },
       { find: /^millpond\/schema-registry$/, replacement: source('schema-registry/index.ts') },
+      { find: /^millpond\/rocksdb$/, replacement: source('rocksdb/index.ts') },
     ],
   },
   oxc: { target: 'es2022' },

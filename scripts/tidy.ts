@@ -12,7 +12,6 @@ const layerOf: Readonly<Record<string, number>> = {
   kv: 1,
   serde: 1,
   protocol: 1,
-  'config.ts': 1,
   metrics: 1,
   store: 2,
   client: 2,
@@ -21,6 +20,7 @@ const layerOf: Readonly<Record<string, number>> = {
   dsl: 5,
   task: 5,
   group: 5,
+  'config.ts': 5,
   runtime: 6,
   query: 6,
   'kafka-streams.ts': 7,
@@ -29,6 +29,7 @@ const layerOf: Readonly<Record<string, number>> = {
   server: 8,
   testing: 8,
   'schema-registry': 8,
+  rocksdb: 8,
 }
 
 /** Folders outside the layers, with the only places that they may import from. */
@@ -43,6 +44,7 @@ const siblings: Readonly<Record<string, readonly string[]>> = {
   server: ['index.ts'],
   testing: [],
   'schema-registry': [],
+  rocksdb: [],
 }
 
 const vagueNames = new Set([

@@ -10,6 +10,7 @@ import { shownValue } from './base/shown-value.ts'
 import { systemTransport, type Transport } from './base/transport.ts'
 import type { ErrorHandling } from './error-handlers.ts'
 import { StreamsError } from './errors.ts'
+import { lmdbStateEngine, stateEngineProblem, type StateEngine } from './kv/state-engine.ts'
 import { offsetResetProblem, type OffsetReset } from './topology/offset-reset.ts'
 
 /**
@@ -33,6 +34,12 @@ export interface StreamsConfig extends ErrorHandling {
    * as Java has `kafka-streams` there; in production give a directory that survives a restart.
    */
   readonly stateDir?: string
+  /**
+   * What keeps persistent stores in files: `rocksdb()` of `millpond/rocksdb`, or LMDB, the default. A
+   * state directory belongs to the engine that wrote it; another one is refused with
+   * `STATE_ENGINE_DIFFERS`, until `cleanUp()` has emptied it.
+   */
+  readonly engine?: StateEngine
   /** Name of the connections in the brokers' logs and quotas. Default: `<applicationId>-<processId>`. */
   readonly clientId?: string
   /** Workers in this process. Only 1 is possible; run more processes to use more cores. */
@@ -228,6 +235,7 @@ const checks: Readonly<Record<keyof StreamsConfig, Check>> = {
   applicationId,
   brokers,
   stateDir: text,
+  engine: stateEngineProblem,
   clientId: text,
   workers,
   commitInterval: milliseconds(0),
@@ -313,6 +321,7 @@ export function resolveConfig(
     applicationId: config.applicationId,
     brokers: Object.freeze([...config.brokers]),
     stateDir: config.stateDir ?? join(tmpdir(), 'millpond'),
+    engine: config.engine ?? lmdbStateEngine,
     clientId: config.clientId,
     workers: 1,
     commitInterval: config.commitInterval ?? 30_000,

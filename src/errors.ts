@@ -235,6 +235,8 @@ const errorTable = {
       `The buffer of ${text(c['node'])} is full: it holds ${text(c['records'])} records and ${text(c['bytes'])} bytes, with limits of ${text(c['maxRecords'])} and ${text(c['maxBytes'])}. Give it more room, or a shorter time to wait.`,
   ),
   RECORD_UNWRITABLE: row(500, 'final', (c) => {
+    if (c['task'] === undefined)
+      return `The brokers did not take a record for ${text(c['sink'])}${detail(c)}.`
     const step = c['node'] === undefined ? 'The changelog' : `The step ${text(c['node'])}`
     const cause =
       c['topic'] === undefined
@@ -306,6 +308,12 @@ const errorTable = {
     500,
     'final',
     (c) => `The state directory ${text(c['directory'])} cannot be used${detail(c)}.`,
+  ),
+  STATE_ENGINE_DIFFERS: row(
+    500,
+    'final',
+    (c) =>
+      `The state in ${text(c['directory'])} was written by ${text(c['found'])}, and the engine is ${text(c['engine'])}. Configure ${text(c['found'])}, or delete the state with cleanUp(): it is then restored from the changelogs.`,
   ),
   DISK_FAILED: row(500, 'final', (c) => `Writing ${text(c['path'])} failed${detail(c)}.`),
   KEY_TOO_LONG: row(

@@ -323,7 +323,7 @@ export class KafkaStreams implements AsyncDisposable {
   }
 
   #openDirectory(): StateDirectory {
-    const { stateDir, applicationId } = this.#config
+    const { stateDir, applicationId, engine } = this.#config
     const { subtopologies, globalStores } = this.#topology
     const stores = [
       ...subtopologies.flatMap((subtopology) => subtopology.stores),
@@ -337,6 +337,8 @@ export class KafkaStreams implements AsyncDisposable {
       disk,
       stateDir,
       applicationId,
+      engine,
+      metrics: this.metrics.registry,
       log: this.#log,
     })
   }

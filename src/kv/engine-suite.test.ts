@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { rocksdbEngines } from '../../test/peers/rocksdb.ts'
 import { systemClock } from '../base/clock.ts'
 import { systemDisk } from '../base/disk.ts'
 import type {
@@ -41,6 +42,7 @@ const get = (engine: KvEngine, table: string, key: string): string | undefined =
 const engines: { name: string; make: KvEngineFactory }[] = [
   { name: 'memory', make: memoryEngine },
   { name: 'lmdb', make: lmdbEngine({ disk: systemDisk, clock: systemClock }) },
+  ...rocksdbEngines.map((make) => ({ name: 'rocksdb', make })),
 ]
 
 describe.each(engines)('$name engine', ({ make }) => {

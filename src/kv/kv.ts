@@ -103,6 +103,8 @@ export interface KvEngine extends Disposable {
   begin(): KvTransaction
   snapshot(): KvSnapshot
   metrics(): KvMetrics
+  /** What the engine knows of itself beyond that, by its own names; read only when somebody asks. */
+  gauges?(): ReadonlyMap<string, number>
   /** Idempotent. Open iterators and snapshots are closed first. */
   close(): void
 }

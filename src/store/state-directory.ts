@@ -4,8 +4,10 @@ import { silentLog, type Log } from '../base/log.ts'
 import { randomUuid, type Random } from '../base/random.ts'
 import { StreamsError, isStreamsError, messageOf } from '../errors.ts'
 import type { KvEngine, KvEngineFactory } from '../kv/kv.ts'
-import { lmdbEngine } from '../kv/lmdb-engine.ts'
 import { memoryEngine } from '../kv/memory-engine.ts'
+import { lmdbStateEngine, type StateEngine } from '../kv/state-engine.ts'
+import type { MetricsRegistry } from '../metrics/registry.ts'
+import { EngineGauges } from './engine-gauges.ts'
 
 /** Name of the directory of a task: `<sub-topology>_<partition>`, or that of all global stores. */
 export type TaskDirectoryName = `${number}_${number}` | 'global'
@@ -28,6 +30,10 @@ export interface StateDirectoryOptions {
   readonly random: Random
   readonly stateDir: string
   readonly applicationId: string
+  /** Of persistent stores. Default: LMDB. */
+  readonly engine?: StateEngine
+  /** Shows what engines know of themselves. Default: nobody asks them. */
+  readonly metrics?: MetricsRegistry
   /** Default: nothing is logged. */
   readonly log?: Log
 }
@@ -47,6 +53,9 @@ export interface DirectoryEngines {
  *                                <sub-topology>_<partition>/lmdb  the stores of a task
  *                                global/lmdb                      the global stores
  *
+ * The folder in a task's directory has the name of the engine that wrote it: with another engine the
+ * task is not opened, since its state, of stores without a changelog too, would seem to be gone.
+ *
  * Nothing is made until it is opened, and task directories only for stores that are persistent. How
  * far a store has come is in its engine, with the rows and in one transaction: there is no checkpoint.
  *
@@ -61,7 +70,9 @@ export class StateDirectory {
   readonly #log: Log
   readonly #root: string
   readonly #lock: DiskLock
+  readonly #engineName: string
   readonly #persistentEngine: KvEngineFactory
+  readonly #gauges: EngineGauges
   /** Tasks whose engines are open. */
   readonly #held = new Set<string>()
   /** Since when the state of a task is not used, on the monotonic clock. */
@@ -69,13 +80,15 @@ export class StateDirectory {
   #cleaning: Timer
 
   private constructor(options: StateDirectoryOptions, root: string, lock: DiskLock) {
-    const { disk, clock, random, log = silentLog } = options
+    const { disk, clock, random, log = silentLog, engine = lmdbStateEngine } = options
     this.#disk = disk
     this.#clock = clock
     this.#log = log
     this.#root = root
     this.#lock = lock
-    this.#persistentEngine = lmdbEngine({ disk, clock, log })
+    this.#engineName = engine.name
+    this.#persistentEngine = engine.factory({ disk, clock, log })
+    this.#gauges = new EngineGauges(engine.name, options.metrics)
     this.processId = readProcessId(disk, random, `${root}/${processFileName}`)
     this.#noteIdle()
     this.#cleaning = this.#cleanLater()
@@ -114,7 +127,7 @@ export class StateDirectory {
         if (!isPersistent) return (memory ??= memoryEngine(''))
         isHolding = true
         this.#hold(task)
-        return (persistent ??= this.#persistentEngine(this.#taskDirectory(task)))
+        return (persistent ??= this.#openPersistent(task))
       },
       close: () => {
         try {
@@ -123,6 +136,7 @@ export class StateDirectory {
           // Another one may hold the task when this is called again.
           if (isHolding) this.#release(task)
           isHolding = false
+          this.#gauges.remove(task)
           persistent?.close()
         }
       },
@@ -193,10 +207,16 @@ export class StateDirectory {
     }
   }
 
-  #taskDirectory(task: TaskDirectoryName): string {
+  #openPersistent(task: TaskDirectoryName): KvEngine {
     const directory = `${this.#root}/${task}`
+    const found = this.#disk.list(directory).find((name) => name !== this.#engineName)
+    if (found !== undefined) {
+      throw new StreamsError('STATE_ENGINE_DIFFERS', { directory, found, engine: this.#engineName })
+    }
     this.#disk.makeDirectory(directory)
-    return directory
+    const engine = this.#persistentEngine(directory)
+    this.#gauges.add(task, engine)
+    return engine
   }
 }
 

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { rocksdbEngines } from '../../test/peers/rocksdb.ts'
 import { systemClock } from '../base/clock.ts'
 import { systemDisk } from '../base/disk.ts'
 import type { KvEngine, KvEngineFactory } from '../kv/kv.ts'
@@ -85,6 +86,7 @@ const strings = { key: serdes.string, value: serdes.string }
 const engines = [
   { engine: 'memory', make: memoryEngine },
   { engine: 'lmdb', make: lmdbEngine({ disk: systemDisk, clock: systemClock }) },
+  ...rocksdbEngines.map((make) => ({ engine: 'rocksdb', make })),
 ]
 
 describe.each(engines)('over $engine', ({ make }) => {

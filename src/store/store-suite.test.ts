@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { rocksdbEngines } from '../../test/peers/rocksdb.ts'
 import { systemClock } from '../base/clock.ts'
 import { systemDisk } from '../base/disk.ts'
 import { StreamsError } from '../errors.ts'
@@ -295,6 +296,7 @@ const lmdb = lmdbEngine({ disk: systemDisk, clock: systemClock })
 const variants = [
   { engine: 'memory', make: memoryEngine },
   { engine: 'lmdb', make: lmdb },
+  ...rocksdbEngines.map((make) => ({ engine: 'rocksdb', make })),
 ].flatMap(({ engine, make }) =>
   [true, false].flatMap((caching) =>
     [true, false].map((timestamped) => ({

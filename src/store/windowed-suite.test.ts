@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { rocksdbEngines } from '../../test/peers/rocksdb.ts'
 import { systemClock } from '../base/clock.ts'
 import { systemDisk } from '../base/disk.ts'
 import type { KvEngine, KvEngineFactory } from '../kv/kv.ts'
@@ -194,6 +195,7 @@ function inWorld(variant: Variant, work: (world: WindowedWorld) => void): void {
 const engines = [
   { engine: 'memory', make: memoryEngine },
   { engine: 'lmdb', make: lmdbEngine({ disk: systemDisk, clock: systemClock }) },
+  ...rocksdbEngines.map((make) => ({ engine: 'rocksdb', make })),
 ]
 const variants = (['windows', 'sessions'] as const).flatMap((kind) =>
   engines.flatMap(({ engine, make }) =>

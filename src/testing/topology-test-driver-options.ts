@@ -1,5 +1,6 @@
 import type { Log } from '../base/log.ts'
 import type { ErrorHandling } from '../error-handlers.ts'
+import type { StateEngine } from '../kv/state-engine.ts'
 
 /** How a TopologyTestDriver runs. Without handlers of errors, `pipe` throws the first one. */
 export interface TopologyTestDriverOptions extends ErrorHandling {
@@ -20,6 +21,8 @@ export interface TopologyTestDriverOptions extends ErrorHandling {
    * application id finds them again. Default: they are kept in memory.
    */
   readonly stateDir?: string
+  /** What keeps them there: `rocksdb()` of `millpond/rocksdb`, or LMDB, the default. */
+  readonly engine?: StateEngine
   /**
    * Milliseconds by the wall clock for which a record waits while another topic is empty, so that both
    * are taken in the order of time: 0 (default) and -1 do not wait. See `StreamsConfig.maxTaskIdle`.

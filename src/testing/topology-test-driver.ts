@@ -11,6 +11,7 @@ import type { Topic } from '../dsl/topic.ts'
 import type { ErrorHandling } from '../error-handlers.ts'
 import { StreamsError } from '../errors.ts'
 import { MemoryEngine } from '../kv/memory-engine.ts'
+import { stateEngineProblem } from '../kv/state-engine.ts'
 import { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import { RecordBatchBuilder } from '../protocol/record-builder.ts'
 import { serdes } from '../serde/serdes.ts'
@@ -88,7 +89,7 @@ export class TopologyTestDriver implements Disposable {
     this.#recordsPerPipeMax = options.recordsPerPipeMax ?? recordsPerPipeMaxDefault
     this.#clock = new ManualClock(options.wallClock ?? 0)
     const applicationId = options.applicationId ?? 'topology-test-driver'
-    this.#stateDirectory = openStateDirectory(applicationId, options.stateDir, this.#clock)
+    this.#stateDirectory = openStateDirectory(applicationId, options, this.#clock)
     this.#topology = new UnitedTopology(topology, applicationId)
     this.#globalTask = new GlobalTask({
       applicationId,
@@ -409,12 +410,16 @@ export class TopologyTestDriver implements Disposable {
 
 function openStateDirectory(
   applicationId: string,
-  stateDir: string | undefined,
+  { stateDir, engine, log }: TopologyTestDriverOptions,
   clock: Clock,
 ): StateDirectory | undefined {
+  const problem = engine === undefined ? undefined : stateEngineProblem(engine)
+  if (problem !== undefined) {
+    throw new StreamsError('CONFIG_INVALID', { option: 'engine', detail: problem })
+  }
   if (stateDir === undefined) return undefined
   const ports = { disk: systemDisk, random: systemRandom, clock }
-  return StateDirectory.open({ ...ports, stateDir, applicationId })
+  return StateDirectory.open({ ...ports, stateDir, applicationId, engine, log })
 }
 
 /** Engines that keep everything in memory. */
