@@ -237,6 +237,8 @@ const errorTable = {
   RECORD_UNWRITABLE: row(500, 'final', (c) => {
     if (c['task'] === undefined)
       return `The brokers did not take a record for ${text(c['sink'])}${detail(c)}.`
+    if (c['task'] === undefined)
+      return `The brokers did not take a record for ${text(c['sink'])}${detail(c)}.`
     const step = c['node'] === undefined ? 'The changelog' : `The step ${text(c['node'])}`
     const cause =
       c['topic'] === undefined

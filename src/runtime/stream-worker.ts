@@ -93,9 +93,10 @@ export class StreamWorker implements MembershipHandlers {
 
   constructor(options: StreamWorkerOptions) {
     const { topology, config, ports, client, metrics, processId, states } = options
-    const { applicationId, log } = config
+    const { applicationId, log, deadLetterQueueTopic } = config
     const { clock, random } = ports
-    const topics = new WorkerTopics(topology, applicationId)
+    const letters = deadLetterQueueTopic === undefined ? [] : [deadLetterQueueTopic]
+    const topics = new WorkerTopics(topology, applicationId, letters)
     this.#options = options
     this.#log = log
     this.#topics = topics
@@ -444,6 +445,7 @@ export class StreamWorker implements MembershipHandlers {
     const error = cause instanceof Error ? cause : new Error(messageOf(cause))
     this.#isDead = true
     this.#options.listener.onFailure(error)
+    await this.#tasks.sendLetters()
     this.#commit.abandon()
     this.#tasks.abandon()
     for (const job of this.#jobs.splice(0)) job.resolve()

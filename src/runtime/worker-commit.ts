@@ -99,6 +99,8 @@ export class WorkerCommit {
   ): Promise<'done' | 'later'> {
     const { clock, metrics } = this.#options
     await producer.flush()
+    // Records that the brokers refused may have left dead letters meanwhile.
+    if (producer.queuedBytes > 0) await producer.flush()
     if (offsets.length > 0 && (await this.#commitOffsets(offsets)) === 'later') return 'later'
     this.#prepared = undefined
     this.#lastAt = clock.monotonic()

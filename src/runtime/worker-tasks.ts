@@ -14,6 +14,7 @@ import type { CommittedOffset, TaskInput } from '../task/task.ts'
 import { TaskManager } from '../task/task-manager.ts'
 import type { Topology } from '../topology/topology.ts'
 import { ChangelogReader, type RestoreLag, type RestoreProgress } from './changelog-reader.ts'
+import { RefusedRecords, asksAboutRefusals, mayLeaveLetters } from './refused-records.ts'
 import { WorkerInputs } from './worker-inputs.ts'
 import type { WorkerTopics } from './worker-topics.ts'
 
@@ -22,6 +23,9 @@ const queuedBytesMax = 32 * 1024 * 1024
 
 /** Wait before something is asked of the cluster again. */
 const retryMs = 500
+
+/** A worker that ends by a failure waits so long for brokers to take dead letters. */
+const lettersMsMax = 10_000
 
 /** What the worker knows of state on disk. */
 export interface TaskStates {
@@ -83,7 +87,7 @@ export class WorkerTasks {
       offsetReset: config.offsetReset,
       isInternal: (topic) => topics.isRepartition(topic),
     })
-    this.#producer = new Producer(client)
+    this.#producer = this.#makeProducer()
     this.#manager = this.#makeManager()
     this.#measuring = metrics.registry.onCollect(() => this.#manager.measure())
   }
@@ -229,8 +233,20 @@ export class WorkerTasks {
    */
   async startAnew(): Promise<void> {
     await this.#producer.close()
-    this.#producer = new Producer(this.#options.client)
+    this.#producer = this.#makeProducer()
     this.#manager = this.#makeManager()
+  }
+
+  /** A failure ends the tasks: waits, but not for ever, until brokers have the letters about it. */
+  async sendLetters(): Promise<void> {
+    const { config, ports } = this.#options
+    if (!mayLeaveLetters(config)) return
+    const isOver = new AbortController()
+    const sent = this.#producer.flush().catch((error: unknown) => {
+      this.#log.warn('dead letters may be lost', { error: messageOf(error) })
+    })
+    await Promise.race([sent, sleep(ports.clock, lettersMsMax, isOver.signal)])
+    isOver.abort()
   }
 
   /** Ends the waits for the cluster in {@link open}, which rejects with `ABORTED`. */
@@ -275,6 +291,13 @@ export class WorkerTasks {
         await sleep(this.#options.ports.clock, retryMs, this.#opening.signal)
       }
     }
+  }
+
+  #makeProducer(): Producer {
+    const { client, config, metrics } = this.#options
+    if (!asksAboutRefusals(config)) return new Producer(client)
+    const refused = new RefusedRecords({ ...config, metrics, producer: () => this.#producer })
+    return new Producer(client, { onRefused: (record, error) => refused.decide(record, error) })
   }
 
   #makeManager(): TaskManager {

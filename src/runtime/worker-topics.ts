@@ -20,7 +20,8 @@ export class WorkerTopics {
   /** What the application writes for others. */
   readonly #sinks: readonly string[]
 
-  constructor(topology: Topology, applicationId: string) {
+  /** `sinks` are topics that no step of the topology names, such as one for dead letters. */
+  constructor(topology: Topology, applicationId: string, sinks: readonly string[] = []) {
     this.#given = topology
     this.#applicationId = applicationId
     this.#topology = topology
@@ -30,11 +31,11 @@ export class WorkerTopics {
         repartitionSources.map(({ name }) => internalTopicName(applicationId, name)),
       ),
     )
-    this.#sinks = subtopologies.flatMap(({ sinks }) =>
-      sinks
-        .filter(({ internal }) => !internal)
-        .flatMap((sink) => topicOfSink(applicationId, sink) ?? []),
-    )
+    const named = subtopologies
+      .flatMap((subtopology) => subtopology.sinks)
+      .filter(({ internal }) => !internal)
+      .flatMap((sink) => topicOfSink(applicationId, sink) ?? [])
+    this.#sinks = [...named, ...sinks]
   }
 
   /** With the topics that its patterns match. */

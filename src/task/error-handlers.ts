@@ -2,7 +2,7 @@
  * Asks the program what is to be done when a record cannot be read, processed or written, and does it:
  * writes dead letters, counts what is passed over, throws what is to end the task.
  */
-import { AssertionError } from '../base/assert.ts'
+import { AssertionError, assert } from '../base/assert.ts'
 import type { Log } from '../base/log.ts'
 import { shownValue } from '../base/shown-value.ts'
 import type {
@@ -20,7 +20,8 @@ import { deadLetter } from './dead-letter.ts'
 import { processorFailure } from './processor-failure.ts'
 
 export interface ErrorHandlersOptions extends ErrorHandling {
-  readonly task: TaskId
+  /** Undefined: these are of the producer, which serves all tasks. */
+  readonly task: TaskId | undefined
   /** Of the task. */
   readonly record: RecordContext
   readonly metrics: StreamsMetrics
@@ -128,6 +129,7 @@ export class ErrorHandlers {
   failed(node: string, error: unknown, record?: { key: unknown; value: unknown }): void {
     if (isFinal(error)) throw error
     const { task, onProcessingError: handler = 'fail' } = this.#options
+    assert(task !== undefined, 'a step is of a task')
     const isOfSink = isStreamsError(error) && thrownBySinks.has(error)
     const thrown = isOfSink ? thrownBySinks.get(error) : error
     const result = this.#ask('onProcessingError', handler, thrown, () => ({
@@ -164,6 +166,28 @@ export class ErrorHandlers {
     this.#passOver('production-error', { ...where, sink: record.topic }, error)
   }
 
+  /**
+   * The brokers refuse a record, or did not take it in time. `retry`: who has asked begins again from
+   * the last commit, as is right for a failure that `canPass`. Throws `RECORD_UNWRITABLE` and
+   * `HANDLER_FAILED`, about which no step is asked any more.
+   */
+  refused(
+    record: ProductionErrorContext['record'],
+    error: unknown,
+    { canPass }: { canPass: boolean },
+  ): 'continue' | 'retry' {
+    const { onProductionError: handler = 'fail' } = this.#options
+    if (canPass && typeof handler === 'string') return 'retry'
+    const result = this.#ask('onProductionError', handler, error, () => ({
+      ...this.#context(undefined),
+      origin: 'delivery' as const,
+      record,
+    }))
+    if (result === 'fail' || (result === 'retry' && !canPass)) throw refusal(record.topic, error)
+    if (result === 'continue') this.#passOver('production-error', { sink: record.topic }, error)
+    return result
+  }
+
   /** What a sink threw, with its name: a partitioner, for instance, or what was decided here. */
   sinkFailure(node: string, error: unknown): unknown {
     if (isFinal(error) || isStreamsError(error, 'RECORD_UNWRITABLE')) return error
@@ -193,6 +217,7 @@ export class ErrorHandlers {
   #where(): Record<string, unknown> {
     const { task, record } = this.#options
     const { topic, partition, offset } = record
+    if (task === undefined) return {}
     return topic === '' ? { task } : { task, topic, partition, offset }
   }
 
@@ -237,6 +262,12 @@ export class ErrorHandlers {
     metrics.dropped(reason)
     log.warn('a record was passed over', { reason, ...where, error: messageOf(error) })
   }
+}
+
+/** That brokers refuse a record of this topic; final. */
+export function refusal(topic: string, error: unknown): StreamsError {
+  const context = { sink: topic, origin: 'delivery', detail: messageOf(error) }
+  return finalError(new StreamsError('RECORD_UNWRITABLE', context, { cause: error }))
 }
 
 function shownAnswer(response: unknown): string {

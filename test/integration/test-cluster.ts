@@ -24,6 +24,7 @@ export interface ReadRecord {
   readonly value: Buffer | null
   /** Milliseconds. */
   readonly timestamp: number
+  readonly headers: readonly (readonly [name: string, value: Buffer | null])[]
 }
 
 /**
@@ -210,6 +211,7 @@ export class TestCluster implements AsyncDisposable {
               key: key && Buffer.from(key),
               value: value && Buffer.from(value),
               timestamp: reader.timestamp,
+              headers: reader.headers(),
             })
           }
         }
