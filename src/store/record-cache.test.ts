@@ -5,7 +5,7 @@ import type { Serde } from '../serde/serde.ts'
 import { serdes } from '../serde/serdes.ts'
 import { ChangeloggedTable } from './changelogged-table.ts'
 import { DirectTable } from './direct-table.ts'
-import { RecordCache } from './record-cache.ts'
+import { RecordCache, type RecordCacheOptions } from './record-cache.ts'
 import { noHeaders, type RecordContext, type RecordHeaders } from './state-store.ts'
 import { StoreSerdes } from './store-serdes.ts'
 import { plainFormat, timestampedFormat } from './stored-value.ts'
@@ -17,6 +17,8 @@ interface Options<K, V> {
   readonly isTimestamped?: boolean
   readonly sendOldValues?: boolean
   readonly listener?: (key: K, value: V | undefined, old: V | undefined, timestamp: number) => void
+  readonly windowed?: RecordCacheOptions<K, V>['windowed']
+  readonly unwritable?: RecordCacheOptions<K, V>['unwritable']
 }
 
 const nobody = (): RecordContext => ({
@@ -46,7 +48,8 @@ function setup<K, V>(options: Options<K, V>) {
     },
   })
   const budget = options.budget ?? { bytesMax: 1_000_000, bytes: 0 }
-  const cache = new RecordCache<K, V>({ below, budget, record })
+  const { windowed, unwritable } = options
+  const cache = new RecordCache<K, V>({ below, budget, record, windowed, unwritable })
   if (options.listener) cache.setFlushListener(options.listener, { sendOldValues })
   const put = (at: number, key: K, value: V | undefined, headers: RecordHeaders = noHeaders) => {
     Object.assign(record, { timestamp: at, offset: at * 10, topic: 'in', partition: 3, headers })
@@ -372,4 +375,38 @@ test('zero and negative zero are two keys, as their bytes are', () => {
   expect(cache.get(-0)?.value).toBe(2)
   cache.flush()
   expect(cache.get(0)?.value).toBe(1)
+})
+
+test('a cache of windows asks below for what came there otherwise, or left the cache', () => {
+  let restored = -1
+  const { cache, below, put } = setup({
+    key: serdes.int,
+    value: serdes.int,
+    // Room for five entries.
+    budget: { bytesMax: 5 * 340, bytes: 0 },
+    windowed: { timeOf: (key) => key, newestBelow: () => restored },
+  })
+  below.put(7, 70, 1)
+  expect(cache.get(7)).toBe(undefined)
+  expect(cache.hasAllFrom(0)).toBe(true)
+  restored = 7
+  expect(cache.get(7)?.value).toBe(70)
+  for (let key = 10; key < 20; key += 1) put(1, key, key)
+  expect(cache.hasAllFrom(10)).toBe(false)
+  expect(cache.hasAllFrom(15)).toBe(true)
+  for (let key = 10; key < 20; key += 1) expect(cache.get(key)?.value).toBe(key)
+})
+
+test('a cache of windows shows what is below when it cannot write an update', () => {
+  const { cache, put } = setup<number, number>({
+    key: serdes.int,
+    value: serdes.int,
+    windowed: { timeOf: (key) => key, newestBelow: () => -1 },
+    unwritable: () => undefined,
+  })
+  put(1, 7, 70)
+  cache.flush()
+  put(2, 7, 7.5)
+  cache.flush()
+  expect(cache.get(7)?.value).toBe(70)
 })

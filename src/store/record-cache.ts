@@ -44,6 +44,13 @@ interface Flush<K, V> {
   next: number
 }
 
+/** What the cache of a store of windows asks about their times. */
+export interface WindowTimes<K> {
+  timeOf(key: K): number
+  /** The latest time of what came into the store below, but not through the cache; -1: nothing did. */
+  newestBelow(): number
+}
+
 export interface RecordCacheOptions<K, V> {
   readonly below: ChangeloggedTable<K, V>
   readonly budget: CacheBudget
@@ -54,7 +61,7 @@ export interface RecordCacheOptions<K, V> {
    * Of windows and sessions, whose caches differ in Java: what is read from below does not come into
    * the cache, and a scan shows also what is written already.
    */
-  readonly windowed?: boolean
+  readonly windowed?: WindowTimes<K> | undefined
   /**
    * Decides about an update that the serdes refuse, which shows when it leaves: it throws, or the cache
    * forgets the update. Default: throws `SERDE_FAILED`. Kafka Streams serializes before, in `put`.
@@ -74,7 +81,9 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
   #sendOldValues = false
 
   readonly #entries: CacheIndex<K, V>
-  readonly #isWindowed: boolean
+  readonly #windowed: WindowTimes<K> | undefined
+  /** The latest time of an entry of windows that is below but left the cache. */
+  #newestBelow = -1
   readonly #unwritable: RecordCacheOptions<K, V>['unwritable']
   readonly #evictionOrder = new EvictionOrder<CacheEntry<K, V>>()
   /** Those that became dirty since the last flush, in that order; some may be clean again. */
@@ -98,7 +107,7 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
     this.#budget = budget
     this.#record = record
     this.#entries = index ?? new KeyIndex(below.serdes)
-    this.#isWindowed = windowed === true
+    this.#windowed = windowed
     this.#keySizeOf = below.serdes.key.sizeOf
     this.#sizer = new ValueSizer(below.serdes.value)
   }
@@ -111,14 +120,23 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
 
   get(key: K): ValueAndTimestamp<V> | undefined {
     const entry = this.#entries.find(key)
-    if (entry === undefined) return this.#isWindowed ? this.#below.get(key) : this.#load(key)
+    if (entry === undefined) return this.#windowed === undefined ? this.#load(key) : this.peek(key)
     entry.usedAt = this.#nextStamp()
     return visible(entry)
   }
 
   peek(key: K): ValueAndTimestamp<V> | undefined {
     const entry = this.#entries.find(key)
-    return entry === undefined ? this.#below.get(key) : visible(entry)
+    if (entry !== undefined) return visible(entry)
+    const windowed = this.#windowed
+    if (windowed !== undefined && this.hasAllFrom(windowed.timeOf(key))) return undefined
+    return this.#below.get(key)
+  }
+
+  /** Of windows: nothing is below, from that time on, that is not in the cache. */
+  hasAllFrom(time: number): boolean {
+    const windowed = this.#windowed
+    return windowed !== undefined && time > this.#newestBelow && time > windowed.newestBelow()
   }
 
   put(key: K, value: V | undefined, timestamp: number): void {
@@ -249,8 +267,15 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
       // The flush that has it makes room when it is done.
       if (oldest === undefined || oldest.isFlushing) return
       this.#forget(oldest)
+      this.#noteBelow(oldest)
       if (oldest.isDirty) this.#flushDirty(oldest)
     }
+  }
+
+  /** Below is what the cache does not have any more. */
+  #noteBelow(entry: CacheEntry<K, V>): void {
+    const time = this.#windowed?.timeOf(entry.key) ?? -1
+    if (time > this.#newestBelow) this.#newestBelow = time
   }
 
   flush(): boolean {
@@ -339,6 +364,7 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
     this.#unwritable({ key, value }, error)
     entry.isFlushing = false
     this.#forget(entry)
+    this.#noteBelow(entry)
   }
 
   #timestampOf(entry: CacheEntry<K, V>, value: V | undefined): number {
@@ -385,7 +411,7 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
         for (const entry of entries.slice(next))
           if (entry.isFlushing) order.add(this.#withKeyBytes(entry))
       }
-      if (this.#isWindowed) {
+      if (this.#windowed !== undefined) {
         for (const entry of this.#entries.values()) order.add(this.#withKeyBytes(entry))
       } else {
         for (const entry of this.#dirty) if (entry.isDirty) order.add(this.#withKeyBytes(entry))

@@ -37,6 +37,8 @@ export class RetentionTable implements ByteTable {
   readonly #persistent: boolean
   readonly #expired: () => void
   #observedTime = -1
+  /** The latest time of rows that were not put but were there, or restored; -1: there are none. */
+  newestRestored: number
   /** Made when somebody asks for what has closed. */
   #closing: ClosingIndex | undefined
 
@@ -49,6 +51,7 @@ export class RetentionTable implements ByteTable {
     this.#visibleFor = this.#retention + (options.emitsOnClose === true ? 1 : 0)
     this.#persistent = options.persistent
     this.#expired = options.expired
+    this.newestRestored = options.segments.newestTime
   }
 
   #isVisible(key: Buffer): boolean {
@@ -153,6 +156,7 @@ export class RetentionTable implements ByteTable {
     // Nobody writes such a record.
     if (!this.#keys.isChangelogKey(changelogKey)) return
     const key = this.#keys.withSegment(changelogKey)
+    this.newestRestored = Math.max(this.newestRestored, this.#keys.timeOf(key))
     if (this.#admit(key)) this.#bytes.restore(key, value, timestamp)
     else if (!this.#persistent) this.#expired()
   }

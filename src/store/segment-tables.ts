@@ -84,6 +84,12 @@ export class SegmentTables implements EngineTable {
     this.#live.sort(compareSegments)
   }
 
+  /** No row is of a later time; -1: there are none. */
+  get newestTime(): number {
+    const newest = this.#live.findLast((id) => id >= 0)
+    return newest === undefined ? -1 : (newest + 1) * this.interval - 1
+  }
+
   /** The segment has a table and has not expired. */
   has(id: number): boolean {
     return this.#live.includes(id)

@@ -8,10 +8,12 @@ import type { Window, Windowed } from './windowed.ts'
 export const compareWindows = (a: Window, b: Window): number =>
   a.end === b.end ? a.start - b.start : a.end - b.end
 
-/** The windows of one key, by their ends. */
+/** The windows of one key, by their time. */
 interface WindowsOfKey<K, V> {
   readonly id: CacheKey
   readonly key: K
+  /** Beside the entries, in an array of numbers: a search reads nothing else. */
+  readonly times: number[]
   readonly entries: CacheEntry<Windowed<K>, V>[]
 }
 
@@ -21,25 +23,32 @@ interface WindowsOfKey<K, V> {
  */
 export class WindowedIndex<K, V> implements CacheIndex<Windowed<K>, V> {
   readonly #serde: Serde<K>
+  /** Of sessions, several may end together. */
+  readonly #isOfSessions: boolean
   readonly #windows = new Map<CacheKey, WindowsOfKey<K, V>>()
   /** The key that was found last: its windows follow one another. */
   #latest: WindowsOfKey<K, V> | undefined
   #size = 0
 
-  constructor(serde: Serde<K>) {
+  constructor(serde: Serde<K>, of: 'windows' | 'sessions') {
     this.#serde = serde
+    this.#isOfSessions = of === 'sessions'
   }
 
   get size(): number {
     return this.#size
   }
 
+  /** What windows of a key are sought by: their start, or the end of sessions. */
+  timeOf(window: Window): number {
+    return this.#isOfSessions ? window.end : window.start
+  }
+
   find({ key, window }: Windowed<K>): CacheEntry<Windowed<K>, V> | undefined {
     const windows = this.#windowsOf(key)
     if (windows === undefined) return undefined
-    const { entries } = windows
-    const entry = entries[placeOf(entries, window)]
-    return entry !== undefined && compareWindows(entry.key.window, window) === 0 ? entry : undefined
+    const at = this.#placeOf(windows, window)
+    return this.#isAt(windows, at, window) ? windows.entries[at] : undefined
   }
 
   #windowsOf(key: K): WindowsOfKey<K, V> | undefined {
@@ -58,7 +67,21 @@ export class WindowedIndex<K, V> implements CacheIndex<Windowed<K>, V> {
     return keyText(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
   }
 
-  /** The windows of a key that are in the cache, by their ends; not to be kept. */
+  /** Index of the first window that is not before. */
+  #placeOf({ times, entries }: WindowsOfKey<K, V>, window: Window): number {
+    const time = this.timeOf(window)
+    let at = lowerBound(times, time)
+    if (!this.#isOfSessions) return at
+    while (times[at] === time && (startAt(entries, at) as number) < window.start) at += 1
+    return at
+  }
+
+  #isAt({ times, entries }: WindowsOfKey<K, V>, at: number, window: Window): boolean {
+    if (times[at] !== this.timeOf(window)) return false
+    return !this.#isOfSessions || startAt(entries, at) === window.start
+  }
+
+  /** The windows of a key that are in the cache, by their time; not to be kept. */
   entriesOf(key: K): readonly CacheEntry<Windowed<K>, V>[] {
     return this.#windowsOf(key)?.entries ?? []
   }
@@ -72,32 +95,40 @@ export class WindowedIndex<K, V> implements CacheIndex<Windowed<K>, V> {
     const { id, key } = entry
     let windows = this.#windows.get(id)
     if (windows === undefined) {
-      windows = { id, key: key.key, entries: [] }
+      windows = { id, key: key.key, times: [], entries: [] }
       this.#windows.set(id, windows)
     }
     this.#latest = windows
-    const { entries } = windows
-    const at = placeOf(entries, key.window)
-    const present = entries[at]
-    if (present !== undefined && compareWindows(present.key.window, key.window) === 0) {
+    const { times, entries } = windows
+    const at = this.#placeOf(windows, key.window)
+    if (this.#isAt(windows, at, key.window)) {
       entries[at] = entry
       return
     }
-    if (at === entries.length) entries.push(entry)
-    else entries.splice(at, 0, entry)
+    const time = this.timeOf(key.window)
+    if (at === entries.length) {
+      times.push(time)
+      entries.push(entry)
+    } else {
+      times.splice(at, 0, time)
+      entries.splice(at, 0, entry)
+    }
     this.#size += 1
   }
 
   delete(entry: CacheEntry<Windowed<K>, V>): boolean {
     const windows = this.#windows.get(entry.id)
     if (windows === undefined) return false
-    const { entries } = windows
-    const at = placeOf(entries, entry.key.window)
+    const { times, entries } = windows
+    const at = this.#placeOf(windows, entry.key.window)
     if (entries[at] !== entry) return false
     if (entries.length === 1) {
       this.#windows.delete(entry.id)
       if (this.#latest === windows) this.#latest = undefined
-    } else entries.splice(at, 1)
+    } else {
+      times.splice(at, 1)
+      entries.splice(at, 1)
+    }
     this.#size -= 1
     return true
   }
@@ -113,25 +144,21 @@ export class WindowedIndex<K, V> implements CacheIndex<Windowed<K>, V> {
   }
 }
 
-/** Index of the first window that is not before; the newest are looked at first. */
-function placeOf(
+function startAt(
   entries: readonly CacheEntry<Windowed<unknown>, unknown>[],
-  window: Window,
-): number {
-  const { length } = entries
-  if (length === 0) return 0
-  const newest = compareWindows(
-    (entries[length - 1] as CacheEntry<Windowed<unknown>, unknown>).key.window,
-    window,
-  )
-  if (newest < 0) return length
-  if (newest === 0) return length - 1
+  at: number,
+): number | undefined {
+  return entries[at]?.key.window.start
+}
+
+/** Index of the first time that is not before; the newest are looked at first. */
+function lowerBound(times: readonly number[], time: number): number {
+  let high = times.length
+  if (high === 0 || (times[high - 1] as number) < time) return high
   let low = 0
-  let high = length - 1
   while (low < high) {
     const middle = (low + high) >>> 1
-    const entry = entries[middle] as CacheEntry<Windowed<unknown>, unknown>
-    if (compareWindows(entry.key.window, window) < 0) low = middle + 1
+    if ((times[middle] as number) < time) low = middle + 1
     else high = middle
   }
   return low

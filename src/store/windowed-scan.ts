@@ -41,11 +41,18 @@ export function scanKey<K, V>(
   key: K,
   query: WindowedQuery,
 ): EntryRows<Windowed<K>, V> {
-  const stored = new StoredWindows(table, query)
+  const stored = storedRows(table, query)
   const cached = cachedWindows(table, key, query)
   return cached.length === 0
     ? new KeyRows(table, { key, stored })
     : new MergedKeyRows(table, { key, stored, cached, reverse: query.reverse })
+}
+
+/** What is below the cache, unless all that could be there is in it. */
+function storedRows<K, V>(table: WindowedTable<K, V>, query: WindowedQuery): StoredRows {
+  return table.cache?.entries.hasAllFrom(query.lowest) === true
+    ? nothing
+    : new StoredWindows(table, query)
 }
 
 /** Windows of all keys of a query, as they are at this moment: segment by segment, by key and time. */
@@ -56,7 +63,7 @@ export function scanKeys<K, V>(
   const { cache, keys } = table
   const { from, to, reverse } = query
   if (from !== undefined && to !== undefined && compareBytes(from, to) > 0) return nothing
-  const stored = new StoredWindows(table, query)
+  const stored = storedRows(table, query)
   const cached = cache?.entries.scanCached(keys.rangeOver(query))
   return new WindowedRows(table, { stored, cached, query, reverse })
 }

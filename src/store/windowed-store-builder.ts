@@ -155,13 +155,17 @@ function entriesOf(
   if (!isCached(node, context, node.timestamped)) {
     return { entries: changelogged, cache: undefined }
   }
-  const index = new WindowedIndex<unknown, unknown>(node.descriptor.key)
+  const { key, kind } = node.descriptor
+  const index = new WindowedIndex<unknown, unknown>(key, kind === 'window' ? 'windows' : 'sessions')
   const entries = new RecordCache({
     below: changelogged,
     budget: cacheBudget(context),
     record: context.record,
     index,
-    windowed: true,
+    windowed: {
+      timeOf: ({ window }) => index.timeOf(window),
+      newestBelow: () => bytes.newestRestored,
+    },
     unwritable: unwritableOf(node, context),
   })
   return { entries, cache: { entries, index } }

@@ -12,7 +12,7 @@ import type {
 import type { StreamRecord } from '../../src/processor/stream-record.ts'
 import type { KeyValueStore, TimestampedKeyValueStore } from '../../src/store/key-value-store.ts'
 import type { RecordHeaders } from '../../src/store/state-store.ts'
-import { StampedWindowStore } from '../../src/store/typed-window-stores.ts'
+import { StampedWindowView } from '../../src/store/stamped-view.ts'
 import { InvalidCase } from './case.ts'
 import { failOn, failingOf, libraryFunction, partsOf, text } from './function-library.ts'
 import { runCommand } from './store-commands.ts'
@@ -289,7 +289,7 @@ function command({ forward, stores }: Hand): Process {
   return (record) => {
     const words = text(record.value).split(' ')
     for (const [, store] of stores()) {
-      const timestamped = store instanceof StampedWindowStore
+      const timestamped = store instanceof StampedWindowView
       const { key, timestamp } = record
       const value = runCommand(store, { key, words, timestamp, timestamped })
       forward({ ...asIs(record), value })
