@@ -1,5 +1,5 @@
 /** Random conformance cases. The same seed and number give the same case. */
-import type { ConformanceCase } from '../../test/conformance/case.ts'
+import type { CaseConfig, ConformanceCase, Step } from '../../test/conformance/case.ts'
 import { Chance } from './chance.ts'
 import { withFailures } from './random-failures.ts'
 import { randomProcessors } from './random-processors.ts'
@@ -28,8 +28,26 @@ export function generateCase(seed: number, index: number): ConformanceCase {
   const onDeserializationError = isGlobal ? 'continue' : config?.onDeserializationError
   return {
     name,
-    config: { ...config, onDeserializationError },
+    config: { ...config, onDeserializationError, ...randomIdle(chance, config, topology) },
     topology,
     script: randomScript(chance, inputs),
   }
+}
+
+/**
+ * Rarely, topics wait for each other. Not where records are dropped before they wait, nor for patterns:
+ * in Kafka Streams it depends on the order of a hash table when the waiting begins, and a pattern is
+ * waited for before there is a topic.
+ */
+function randomIdle(
+  chance: Chance,
+  config: CaseConfig | undefined,
+  program: readonly Step[],
+): CaseConfig {
+  const mayDrop = config?.onDeserializationError === 'continue'
+  const isPlain = program.every(
+    ({ pattern, timestamp }) => pattern === undefined && timestamp === undefined,
+  )
+  if (mayDrop || !isPlain || !chance.is(0.1)) return {}
+  return { maxTaskIdle: chance.pick([-1, 1, 7, 1000]) }
 }

@@ -5,6 +5,7 @@ import { RandomGlobals } from './random-global.ts'
 import { RandomJoins } from './random-joins.ts'
 import { serdeNames, type Serdes } from './random-script.ts'
 import { RandomTables } from './random-tables.ts'
+import { RandomUserProcessors } from './random-user-processors.ts'
 import { RandomWindows } from './random-windows.ts'
 import {
   randomAggregator,
@@ -56,6 +57,7 @@ export class RandomProgram {
   readonly #groupings: Grouping[] = []
   readonly #globals: RandomGlobals
   readonly #joins: RandomJoins
+  readonly #processors: RandomUserProcessors
   readonly #tables: RandomTables
   readonly #windows: RandomWindows
   readonly #sources: { op: 'stream' | 'table'; step: SourceFields }[] = []
@@ -70,6 +72,7 @@ export class RandomProgram {
       (step) => this.#add(step),
       (serdes, probability) => this.#store(serdes, probability, true),
     )
+    this.#processors = new RandomUserProcessors(chance, inputs, (step) => this.#add(step))
     this.#joins = new RandomJoins(chance, inputs, (step) => this.#add(step))
     this.#windows = new RandomWindows(chance, (step) => this.#add(step))
   }
@@ -95,6 +98,10 @@ export class RandomProgram {
       const { op, step } = this.#chance.pick(this.#sources)
       if (op === 'stream') this.#addSourceOf(op, step)
       else if (this.#chance.is(0.1)) this.#addSourceOf('stream', step)
+      return
+    }
+    if (this.#chance.is(0.05)) {
+      this.#open.push(this.#processors.source())
       return
     }
     const serdes = { key: this.#chance.pick(serdeNames), value: this.#chance.pick(serdeNames) }
@@ -157,6 +164,7 @@ export class RandomProgram {
       () => this.#join(from),
       () => this.#join(from),
       () => this.#open.push(...this.#joins.route(from)),
+      () => this.#process(from),
     ]
     this.#chance.pick(ops)()
   }
@@ -230,6 +238,11 @@ export class RandomProgram {
   #join(from: Open): void {
     const joined = this.#joins.join(from, this.#open)
     if (joined !== undefined) this.#open.push(joined)
+  }
+
+  #process(from: Open): void {
+    const processed = this.#processors.step(from)
+    if (processed !== undefined) this.#open.push(processed)
   }
 
   #joinGlobal(from: Open): void {

@@ -64,7 +64,6 @@ export function randomConfig(chance: Chance): CaseConfig {
     ...(chance.is(0.2) && { guarantee: 'exactly-once' as const }),
     ...(chance.is(0.3) && { onDeserializationError: 'continue' as const }),
     ...(chance.is(0.15) && { optimization: chance.pick(optimizations) }),
-    ...(chance.is(0.1) && { maxTaskIdle: chance.pick([-1, 1, 7, 1000]) }),
     ...(chance.is(0.2) && { wallClock: chance.below(100_000) }),
   }
 }
