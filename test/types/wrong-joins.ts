@@ -38,11 +38,11 @@ stream.join(builder.stream(text), pair, { windows, storename: 'x' })
 // @ts-expect-error such stores are never cached
 stream.join(builder.stream(text), pair, { windows, stores: { caching: true } })
 // @ts-expect-error a table is not joined in windows
-stream.join(table, (value, count) => `${value}${count}`, { windows })
+stream.join(table, (value) => value, { windows })
 // @ts-expect-error there is no outer join with a table
-stream.outerJoin(table, (value, count) => `${value}${count}`)
+stream.outerJoin(table, (value) => value)
 // @ts-expect-error the table has other keys
-builder.stream(numbered).join(table, (value, count) => `${value}${count}`)
+builder.stream(numbered).join(table, (value) => value)
 // @ts-expect-error the row may be missing
 stream.leftJoin(table, (value, count) => count.toFixed())
 // @ts-expect-error the table's values are numbers
