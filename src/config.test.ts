@@ -27,6 +27,10 @@ test("two options are enough, and the others have Kafka Streams' defaults", () =
     windowStoreChangelogAdditionalRetention: 86_400_000,
     endpoint: undefined,
     onDeserializationError: 'fail',
+    onProcessingError: 'fail',
+    onProductionError: 'fail',
+    deadLetterQueueTopic: undefined,
+    onUncaughtError: 'stop-instance',
     offsetReset: 'earliest',
   })
 })
@@ -67,6 +71,18 @@ test.each([
   [
     { ...least, offsetReset: { byDuration: -1 } },
     `The option offsetReset is not valid: it must be 'earliest', 'latest', 'none' or { byDuration: milliseconds }, not {"byDuration":-1}.`,
+  ],
+  [
+    { ...least, onProcessingError: 'retry' },
+    `The option onProcessingError is not valid: it must be 'fail' or 'continue', not "retry", or a function.`,
+  ],
+  [
+    { ...least, onProductionError: null },
+    `The option onProductionError is not valid: it must be 'fail' or 'continue', not null, or a function.`,
+  ],
+  [
+    { ...least, onUncaughtError: 'replace' },
+    `The option onUncaughtError is not valid: it must be 'replace-worker' or 'stop-instance' or 'stop-application', not "replace", or a function.`,
   ],
   [
     { ...least, onDeserializationError: 'skip' },

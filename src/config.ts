@@ -8,7 +8,7 @@ import { logFrom, loggerProblem, type LoggerChoice } from './base/logger.ts'
 import { systemRandom, type Random } from './base/random.ts'
 import { shownValue } from './base/shown-value.ts'
 import { systemTransport, type Transport } from './base/transport.ts'
-import type { ErrorHandling } from './error-handlers.ts'
+import type { ErrorHandling, UncaughtErrorHandler } from './error-handlers.ts'
 import { StreamsError } from './errors.ts'
 import { lmdbStateEngine, stateEngineProblem, type StateEngine } from './kv/state-engine.ts'
 import { offsetResetProblem, type OffsetReset } from './topology/offset-reset.ts'
@@ -92,6 +92,11 @@ export interface StreamsConfig extends ErrorHandling {
    * Default earliest. Java: auto.offset.reset.
    */
   readonly offsetReset?: OffsetReset
+  /**
+   * What follows when an error that no other handler has passed over ends the worker of this instance.
+   * Default `stop-instance`. Java: setUncaughtExceptionHandler.
+   */
+  readonly onUncaughtError?: UncaughtErrorHandler
   /**
    * Who hears what the instance has to say: a logger with `debug`, `info`, `warn` and `error`, such as
    * `console`, pino or winston, or a level from which lines go to standard error. `'info'` adds changes
@@ -218,6 +223,11 @@ const errorHandler: Check = (value) =>
     ? undefined
     : oneOf('fail', 'continue')(value)?.concat(', or a function')
 
+const uncaughtErrorHandler: Check = (value) =>
+  typeof value === 'function'
+    ? undefined
+    : oneOf('replace-worker', 'stop-instance', 'stop-application')(value)?.concat(', or a function')
+
 const workers: Check = (value) =>
   value === 1
     ? undefined
@@ -256,6 +266,7 @@ const checks: Readonly<Record<keyof StreamsConfig, Check>> = {
   onDeserializationError: errorHandler,
   onProcessingError: errorHandler,
   onProductionError: errorHandler,
+  onUncaughtError: uncaughtErrorHandler,
   deadLetterQueueTopic: topicName,
   offsetReset: offsetResetProblem,
   logger: loggerProblem,
@@ -342,6 +353,7 @@ export function resolveConfig(
     endpoint: config.endpoint && Object.freeze({ ...config.endpoint }),
     onDeserializationError: config.onDeserializationError ?? 'fail',
     onProcessingError: config.onProcessingError ?? 'fail',
+    onUncaughtError: config.onUncaughtError ?? 'stop-instance',
     onProductionError: config.onProductionError ?? 'fail',
     deadLetterQueueTopic: config.deadLetterQueueTopic,
     offsetReset: config.offsetReset ?? 'earliest',

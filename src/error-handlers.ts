@@ -101,6 +101,22 @@ export type ProductionErrorHandler =
       error: unknown,
     ) => ErrorResponse<'fail' | 'continue' | 'retry'>)
 
+/**
+ * What follows when a worker cannot go on:
+ *
+ * - `replace-worker`: a new worker takes its place, after a wait that grows while it fails again. Its
+ *   tasks begin again from the last commit.
+ * - `stop-instance`: the instance ends with the error.
+ * - `stop-application`: so do all instances of the application.
+ *
+ * The worker of global stores cannot be replaced; the instance ends then. Java's
+ * StreamsUncaughtExceptionHandler.
+ */
+export type UncaughtErrorResponse = 'replace-worker' | 'stop-instance' | 'stop-application'
+
+/** One of them for all errors, or a function that decides for each. */
+export type UncaughtErrorHandler = UncaughtErrorResponse | ((error: Error) => UncaughtErrorResponse)
+
 /** Who decides about errors, and where dead letters go. */
 export interface ErrorHandling {
   readonly onDeserializationError?: DeserializationErrorHandler

@@ -237,8 +237,6 @@ const errorTable = {
   RECORD_UNWRITABLE: row(500, 'final', (c) => {
     if (c['task'] === undefined)
       return `The brokers did not take a record for ${text(c['sink'])}${detail(c)}.`
-    if (c['task'] === undefined)
-      return `The brokers did not take a record for ${text(c['sink'])}${detail(c)}.`
     const step = c['node'] === undefined ? 'The changelog' : `The step ${text(c['node'])}`
     const cause =
       c['topic'] === undefined
@@ -247,10 +245,14 @@ const errorTable = {
     const target = c['sink'] === undefined ? '' : ` to ${text(c['sink'])}`
     return `${step} could not write a record${target}, ${cause}${detail(c)}.`
   }),
-  HANDLER_FAILED: row(
+  HANDLER_FAILED: row(500, 'final', (c) => {
+    const step = c['node'] === undefined ? '' : ` at the step ${text(c['node'])}`
+    return `The handler ${text(c['handler'])} failed${step}${detail(c)}.`
+  }),
+  APPLICATION_STOPPED: row(
     500,
     'final',
-    (c) => `The handler ${text(c['handler'])} failed at the step ${text(c['node'])}${detail(c)}.`,
+    (c) => `The process ${text(c['processId'])} has stopped the whole application${detail(c)}.`,
   ),
   TASK_MIGRATED: row(
     503,

@@ -180,6 +180,8 @@ export type {
   ProcessingErrorHandler,
   ProductionErrorContext,
   ProductionErrorHandler,
+  UncaughtErrorHandler,
+  UncaughtErrorResponse,
 } from './error-handlers.ts'
 export { KafkaStreams } from './kafka-streams.ts'
 export type {

@@ -49,6 +49,8 @@ export interface ClassicMemberOptions extends ClassicSessionOptions {
   readonly leader: Leader
   /** Tasks of which there is state on disk. */
   readonly stored: () => Iterable<TaskId>
+  /** Given: this member has joined to have all members stopped. */
+  readonly stopReason?: string
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
@@ -409,13 +411,14 @@ export class ClassicMember implements GroupMembership {
 
   #subscription(): Buffer {
     this.#nonce = (this.#nonce + 1) >>> 0
-    const { topics, processId, endpoint, stored } = this.#options
+    const { topics, processId, endpoint, stored, stopReason } = this.#options
     const userData = encodeSubscription({
       processId,
       nonce: this.#nonce,
       endpoint,
       held: this.#held,
       stored: [...stored()],
+      ...(stopReason !== undefined && { stopReason }),
     })
     return encodeConsumerSubscription({
       topics: [...topics, ...this.#matchedTopics],

@@ -48,6 +48,13 @@ test('a subscription without an endpoint and without tasks is 27 bytes', () => {
   expect(decodeSubscription(bytes)).toEqual(least)
 })
 
+test('a subscription that has all stopped tells why, behind what others read', () => {
+  const asking = { ...subscription, stopReason: 'bad' }
+  const bytes = encodeSubscription(asking)
+  expect(bytes.toString('hex')).toBe(`${subscriptionHex}04626164`)
+  expect(decodeSubscription(bytes)).toEqual(asking)
+})
+
 const assignment: AssignmentData = {
   error: undefined,
   tasks: tasks(['0_1']),

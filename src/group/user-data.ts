@@ -42,6 +42,8 @@ export interface SubscriptionData {
   readonly held: TaskSet
   /** Tasks of which it has state on disk, whether it runs them or not. */
   readonly stored: readonly TaskId[]
+  /** Given: all members are to stop, and this is why. */
+  readonly stopReason?: string
 }
 
 /** What the leader tells to one member. */
@@ -65,6 +67,7 @@ export function encodeSubscription(data: SubscriptionData): Buffer {
   writeEndpoint(body, data.endpoint)
   writeTaskSet(body, data.held)
   writeTaskIds(body, data.stored)
+  if (data.stopReason !== undefined) body.compactString(data.stopReason)
   return seal(body.finish())
 }
 
@@ -82,7 +85,9 @@ export function decodeSubscription(bytes: Buffer): SubscriptionData {
   const held = readTaskSet(body)
   body.field = 'stored'
   const stored = readTaskIds(body)
-  return { processId, nonce, endpoint, held, stored }
+  body.field = 'stopReason'
+  const stopReason = body.remaining === 0 ? {} : { stopReason: body.compactString() }
+  return { processId, nonce, endpoint, held, stored, ...stopReason }
 }
 
 /** The user data of an assignment. */

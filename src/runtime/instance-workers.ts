@@ -1,3 +1,5 @@
+import { sleep } from '../base/clock.ts'
+import { Backoff } from '../client/backoff.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import type { Ports, ResolvedConfig } from '../config.ts'
 import type { HostMap } from '../group/membership.ts'
@@ -7,6 +9,14 @@ import type { Topology } from '../topology/topology.ts'
 import { GlobalWorker } from './global-worker.ts'
 import { StreamWorker, type WorkerListener } from './stream-worker.ts'
 import type { LocalTask } from './streams-metadata.ts'
+import { decideUncaught } from './uncaught-error.ts'
+
+/** First and longest wait before a worker that failed is replaced. */
+const replaceBackoffMs = 500
+const replaceBackoffMaxMs = 30_000
+
+/** A worker that has lived longer fails for a new reason: its successor need not wait long. */
+const calmMs = 60_000
 
 export interface InstanceWorkersOptions {
   readonly topology: Topology
@@ -20,7 +30,8 @@ export interface InstanceWorkersOptions {
 
 /**
  * The loops of an instance: one keeps its global stores, if it has any; when these are restored, the
- * worker begins, since its tasks may read them. Both end together.
+ * worker begins, since its tasks may read them. Both end together. A worker that fails is replaced when
+ * the program wants that.
  */
 export class InstanceWorkers {
   readonly #options: InstanceWorkersOptions
@@ -29,12 +40,23 @@ export class InstanceWorkers {
   #global: GlobalWorker | undefined
   #worker: StreamWorker | undefined
   #isPaused = false
-  #isStopping = false
-  #failing: Promise<void> | undefined
+  /** Aborted: no worker begins any more. */
+  readonly #stopping = new AbortController()
+  readonly #backoff: Backoff
+  /** The worker that fails is to be replaced. */
+  #isReplacing = false
+  /** Why all instances are to stop, when the worker has ended. */
+  #stopReason: string | undefined
+  #working: Promise<void> = Promise.resolve()
 
   constructor(options: InstanceWorkersOptions) {
     this.#options = options
-    const { topology, config } = options
+    const { topology, config, ports } = options
+    this.#backoff = new Backoff({
+      baseMs: replaceBackoffMs,
+      maxMs: replaceBackoffMaxMs,
+      random: ports.random,
+    })
     const isShared = topology.globalStores.length > 0 && topology.subtopologies.length > 0
     this.#cacheBytesMax = isShared ? Math.floor(config.cacheBytes / 2) : config.cacheBytes
   }
@@ -88,7 +110,7 @@ export class InstanceWorkers {
 
   #startWorker(): void {
     const { topology, listener, metrics } = this.#options
-    if (this.#isStopping) return
+    if (this.#stopping.signal.aborted) return
     if (topology.subtopologies.length === 0) {
       // Global stores are all that there is: nobody holds anything that others do not.
       listener.onHosts(new Map())
@@ -96,11 +118,33 @@ export class InstanceWorkers {
       this.#measuring = metrics.registry.onCollect(() => this.#measure())
       return
     }
-    this.#worker = this.#makeWorker()
-    if (this.#isPaused) this.#worker.pause()
+    this.#working = this.#runWorkers()
+  }
+
+  /** One worker after the other, as long as they are replaced. */
+  async #runWorkers(): Promise<void> {
+    const { clock } = this.#options.ports
+    const { signal } = this.#stopping
+    do {
+      this.#isReplacing = false
+      const startedAt = clock.monotonic()
+      await this.#runWorker()
+      if (this.#stopReason !== undefined) await this.#worker?.stopApplication(this.#stopReason)
+      if (clock.monotonic() - startedAt > calmMs) this.#backoff.reset()
+      if (this.#isReplacing) await sleep(clock, this.#backoff.next(), signal)
+    } while (this.#isReplacing && !signal.aborted)
+  }
+
+  async #runWorker(): Promise<void> {
+    const { metrics } = this.#options
+    const worker = this.#makeWorker()
+    this.#worker = worker
+    if (this.#isPaused) worker.pause()
     // After the worker's own collector, which sets the same gauges.
+    this.#measuring?.[Symbol.dispose]()
     this.#measuring = metrics.registry.onCollect(() => this.#measure())
-    this.#worker.start()
+    worker.start()
+    await worker.done
   }
 
   #makeGlobal(): GlobalWorker {
@@ -142,22 +186,42 @@ export class InstanceWorkers {
     })
   }
 
-  /** The worker commits what it has done before the stores that it reads are closed. */
-  async #globalFailed(error: Error): Promise<void> {
-    if (this.#isStopping) return
-    this.#isStopping = true
-    this.#options.listener.onFailure(error)
+  /**
+   * The worker commits what it has done before the stores that it reads are closed. Nobody can take the
+   * place of the loop that keeps them.
+   */
+  async #globalFailed(cause: Error): Promise<void> {
+    if (this.#stopping.signal.aborted) return
+    this.#stopping.abort()
+    const { listener, config } = this.#options
+    const { response, error } = decideUncaught(config.onUncaughtError, cause)
+    if (response === 'stop-application') this.#stopReason = error.message
+    listener.onFailure(error)
+    if (this.#stopReason !== undefined && this.#worker === undefined) {
+      config.log.warn('the other instances are not stopped, this one is in no group yet')
+    }
     await this.#worker?.stop('leave')
+    await this.#working
   }
 
-  #workerFailed(error: Error): void {
-    this.#options.listener.onFailure(error)
-    this.#failing ??= this.#global?.stop()
+  #workerFailed(cause: Error): void {
+    const { listener, config } = this.#options
+    if (this.#stopping.signal.aborted) return listener.onFailure(cause)
+    const { response, error } = decideUncaught(config.onUncaughtError, cause)
+    if (response === 'replace-worker') {
+      config.log.error('the worker failed and is replaced', { error: error.message })
+      this.#isReplacing = true
+      return listener.onStatus('rebalancing')
+    }
+    this.#stopping.abort()
+    if (response === 'stop-application') this.#stopReason = error.message
+    listener.onFailure(error)
+    void this.#global?.stop()
   }
 
   /** Commits, closes the tasks, leaves the group (or stays silent until the session is over), ends. */
   async stop(mode: 'leave' | 'remain'): Promise<void> {
-    this.#isStopping = true
+    this.#stopping.abort()
     await this.#worker?.stop(mode)
     await this.#global?.stop()
     await this.done
@@ -170,7 +234,7 @@ export class InstanceWorkers {
 
   async #end(): Promise<void> {
     await this.#global?.done
-    await this.#worker?.done
+    await this.#working
     this.#measuring?.[Symbol.dispose]()
   }
 

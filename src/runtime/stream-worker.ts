@@ -4,8 +4,9 @@ import type { KafkaClient } from '../client/kafka-client.ts'
 import type { Ports, ResolvedConfig } from '../config.ts'
 import { StreamsError, isStreamsError, messageOf } from '../errors.ts'
 import { Leader } from '../group/assignor/leader.ts'
-import { ClassicMember } from '../group/classic-member.ts'
+import { ClassicMember, type ClassicMemberOptions } from '../group/classic-member.ts'
 import type { GroupMembership, HostMap, MembershipHandlers, TaskSet } from '../group/membership.ts'
+import { requestStop } from '../group/stop-request.ts'
 import { sortedTaskIds } from '../group/task-ids.ts'
 import type { Histogram } from '../metrics/registry.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
@@ -73,6 +74,7 @@ export class StreamWorker implements MembershipHandlers {
   readonly #options: StreamWorkerOptions
   readonly #log: Log
   readonly #topics: WorkerTopics
+  readonly #memberOptions: ClassicMemberOptions
   readonly #membership: GroupMembership
   readonly #tasks: WorkerTasks
   readonly #commit: WorkerCommit
@@ -106,7 +108,7 @@ export class StreamWorker implements MembershipHandlers {
       onRestore: (progress) => options.listener.onRestore(progress),
       wake: () => this.#wakeUp.notify(),
     })
-    this.#membership = new ClassicMember({
+    this.#memberOptions = {
       client,
       groupId: applicationId,
       instanceId: config.groupInstanceId,
@@ -122,7 +124,8 @@ export class StreamWorker implements MembershipHandlers {
       clock,
       random,
       log,
-    })
+    }
+    this.#membership = new ClassicMember(this.#memberOptions)
     const membership = this.#membership
     this.#commit = new WorkerCommit({
       client,
@@ -174,6 +177,11 @@ export class StreamWorker implements MembershipHandlers {
     this.#isEnded = true
     this.#wakeUp.notify()
     await this.#done
+  }
+
+  /** Has all instances of the application stopped, after this worker has ended. Never rejects. */
+  stopApplication(reason: string): Promise<void> {
+    return requestStop(this.#memberOptions, reason)
   }
 
   pause(): void {

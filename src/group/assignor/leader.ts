@@ -75,9 +75,11 @@ export class Leader {
 
   /**
    * Gives out the tasks. Throws `SOURCE_TOPIC_MISSING`, `INTERNAL_TOPIC_INVALID`, `TOPOLOGY_INVALID`
-   * when two patterns match one topic, and what the client throws.
+   * when two patterns match one topic, `APPLICATION_STOPPED` when a member asks for it, and what the
+   * client throws.
    */
   async assign(members: readonly MemberSubscription[], signal: AbortSignal): Promise<LedRound> {
+    refuseWhenStopped(members)
     const matchedTopics = await this.matchedTopics(signal)
     const topology = withTopics(this.#options.topology, matchedTopics)
     const partitionCounts = await this.#prepareTopics(topology, matchedTopics, signal)
@@ -225,6 +227,13 @@ export class Leader {
       }
     }
     return [...partitions].map(([topic, numbers]) => ({ topic, partitions: numbers }))
+  }
+}
+
+function refuseWhenStopped(members: readonly MemberSubscription[]): void {
+  for (const { data } of members) {
+    const { processId, stopReason: detail } = data
+    if (detail !== undefined) throw new StreamsError('APPLICATION_STOPPED', { processId, detail })
   }
 }
 
