@@ -279,12 +279,6 @@ export interface KStream<K, V> extends StreamJoins<K, V> {
   ): KStream<K, V2>
 
   /**
-   * Writes the records to a topic, with the topic's serdes. The partition is Kafka's default for the
-   * key's bytes unless a `partitioner` chooses it.
-   */
-  to(topic: SinkTopic<K, V>, options?: ToOptions<K, V>): void
-
-  /**
    * Writes each record to the topic that a function names for it. The topics must exist: a record for
    * one that does not stops the instance with `SINK_TOPIC_MISSING`.
    *
@@ -292,4 +286,11 @@ export interface KStream<K, V> extends StreamJoins<K, V> {
    * orders.to((order) => `orders-${order.country}`)
    */
   to(topic: TopicNameExtractor<K, V>, options?: ToNamedTopicOptions<K, V>): void
+
+  // The last one, because errors of the compiler tell about the last.
+  /**
+   * Writes the records to a topic, with the topic's serdes. The partition is Kafka's default for the
+   * key's bytes unless a `partitioner` chooses it.
+   */
+  to(topic: SinkTopic<K, V>, options?: ToOptions<K, V>): void
 }

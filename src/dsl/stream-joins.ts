@@ -8,24 +8,6 @@ import type { KTable } from './ktable.ts'
 /** The joins of a {@link KStream}: with another stream, with a table, with a global table. */
 export interface StreamJoins<K, V> {
   /**
-   * Joins each record with all records of another stream that have its key and a time near its own, as
-   * `windows` says; a pair is given once, with the later of both times and the headers of the record
-   * that came second. Records without a key or a value are dropped and counted. Both streams must have
-   * equally many partitions; one whose key may have changed is repartitioned. Each is kept in a store
-   * for as long as its records can meet others.
-   *
-   * @example
-   * const answered = questions.join(answers, (question, answer) => ({ question, answer }), {
-   *   windows: joinWindows({ before: 0, after: hours(1), grace: minutes(5) }),
-   * })
-   */
-  join<V2, R>(
-    other: KStream<K, V2>,
-    joiner: (value: NonNullable<V>, otherValue: NonNullable<V2>, key: NonNullable<K>) => R,
-    options: StreamJoinOptions<K, V, V2>,
-  ): KStream<NonNullable<K>, R>
-
-  /**
    * Joins each record with the row that a table has for its key, and gives what the joiner makes of
    * them, with the record's time. A later change of the table gives nothing. Records without a key or
    * a value are dropped and counted; those without a row give nothing. Stream and table must have
@@ -42,40 +24,6 @@ export interface StreamJoins<K, V> {
     joiner: (value: NonNullable<V>, row: V2, key: NonNullable<K>) => R,
     options?: TableJoinOptions<K, V>,
   ): KStream<NonNullable<K>, R>
-
-  /**
-   * As the join with another stream; a record of this stream that has met none is joined with
-   * undefined, with its own time: when stream time has passed its window and the grace, or at once when
-   * it comes too late to meet any or has no key.
-   *
-   * @example
-   * const withAnswers = questions.leftJoin(answers, (question, answer) => ({ question, answer }), {
-   *   windows: joinWindows({ before: 0, after: hours(1), grace: minutes(5) }),
-   * })
-   */
-  leftJoin<V2, R>(
-    other: KStream<K, V2>,
-    joiner: (value: NonNullable<V>, otherValue: NonNullable<V2> | undefined, key: K) => R,
-    options: StreamJoinOptions<K, V, V2>,
-  ): KStream<K, R>
-
-  /**
-   * As the left join, for the records of both streams.
-   *
-   * @example
-   * const matched = questions.outerJoin(answers, (question, answer) => ({ question, answer }), {
-   *   windows: joinWindows({ difference: hours(1), grace: minutes(5) }),
-   * })
-   */
-  outerJoin<V2, R>(
-    other: KStream<K, V2>,
-    joiner: (
-      value: NonNullable<V> | undefined,
-      otherValue: NonNullable<V2> | undefined,
-      key: K,
-    ) => R,
-    options: StreamJoinOptions<K, V, V2>,
-  ): KStream<K, R>
 
   /**
    * As the join with a table, but records without a row, or without a key, are joined with undefined.
@@ -116,5 +64,58 @@ export interface StreamJoins<K, V> {
       lookupKey: GK | null | undefined,
     ) => R,
     options: GlobalJoinOptions<V, K, NoInfer<GK>>,
+  ): KStream<K, R>
+
+  // Those with another stream are the last ones, because errors of the compiler tell about the last.
+  /**
+   * Joins each record with all records of another stream that have its key and a time near its own, as
+   * `windows` says; a pair is given once, with the later of both times and the headers of the record
+   * that came second. Records without a key or a value are dropped and counted. Both streams must have
+   * equally many partitions; one whose key may have changed is repartitioned. Each is kept in a store
+   * for as long as its records can meet others.
+   *
+   * @example
+   * const answered = questions.join(answers, (question, answer) => ({ question, answer }), {
+   *   windows: joinWindows({ before: 0, after: hours(1), grace: minutes(5) }),
+   * })
+   */
+  join<V2, R>(
+    other: KStream<K, V2>,
+    joiner: (value: NonNullable<V>, otherValue: NonNullable<V2>, key: NonNullable<K>) => R,
+    options: StreamJoinOptions<K, V, V2>,
+  ): KStream<NonNullable<K>, R>
+
+  /**
+   * As the join with another stream; a record of this stream that has met none is joined with
+   * undefined, with its own time: when stream time has passed its window and the grace, or at once when
+   * it comes too late to meet any or has no key.
+   *
+   * @example
+   * const withAnswers = questions.leftJoin(answers, (question, answer) => ({ question, answer }), {
+   *   windows: joinWindows({ before: 0, after: hours(1), grace: minutes(5) }),
+   * })
+   */
+  leftJoin<V2, R>(
+    other: KStream<K, V2>,
+    joiner: (value: NonNullable<V>, otherValue: NonNullable<V2> | undefined, key: K) => R,
+    options: StreamJoinOptions<K, V, V2>,
+  ): KStream<K, R>
+
+  /**
+   * As the left join, for the records of both streams.
+   *
+   * @example
+   * const matched = questions.outerJoin(answers, (question, answer) => ({ question, answer }), {
+   *   windows: joinWindows({ difference: hours(1), grace: minutes(5) }),
+   * })
+   */
+  outerJoin<V2, R>(
+    other: KStream<K, V2>,
+    joiner: (
+      value: NonNullable<V> | undefined,
+      otherValue: NonNullable<V2> | undefined,
+      key: K,
+    ) => R,
+    options: StreamJoinOptions<K, V, V2>,
   ): KStream<K, R>
 }
