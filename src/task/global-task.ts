@@ -19,7 +19,7 @@ import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import type { AsyncQueue } from '../processor/async-step.ts'
 import type { TaskId } from '../processor/record-metadata.ts'
 import { RecordBatchReader } from '../protocol/record-batch.ts'
-import { noHeaders, type ChangelogWriter, type RecordContext } from '../store/state-store.ts'
+import type { ChangelogWriter } from '../store/state-store.ts'
 import { readOnlyStore } from '../store/read-only-store.ts'
 import { buildStore } from '../store/store-builder.ts'
 import type { GlobalSubtopology } from '../topology/topology.ts'
@@ -30,6 +30,7 @@ import { ProcessorMetadata } from './processor-metadata.ts'
 import { RecordQueue } from './record-queue.ts'
 import type { TaskEngines, TaskStore } from './state-manager.ts'
 import { TaskNode } from './task-node.ts'
+import { TaskRecord } from './task-record.ts'
 
 /** As Java prints it: the global stores are of no sub-topology and of no partition. */
 export const globalTaskId: TaskId = '-1_-1'
@@ -83,14 +84,7 @@ const noChangelog: ChangelogWriter = {
 /** Keeps the global stores. */
 export class GlobalTask implements ContextTask {
   readonly id = globalTaskId
-  readonly record: RecordContext = {
-    timestamp: -1,
-    offset: -1,
-    topic: '',
-    partition: -1,
-    headers: noHeaders,
-    source: undefined,
-  }
+  readonly record = new TaskRecord()
   readonly metadata = new ProcessorMetadata()
   readonly emitIntervalMs = 0
   readonly #options: GlobalTaskOptions
@@ -234,12 +228,7 @@ export class GlobalTask implements ContextTask {
     let processed = 0
     while (queue.advance()) {
       if (which === 'all' || queue.headKey !== null) {
-        record.timestamp = queue.headTimestamp
-        record.offset = queue.headOffset
-        record.topic = queue.topic
-        record.partition = queue.partition
-        record.headers = queue.headHeaders
-        record.source = queue.headSource
+        record.enter(queue)
         queue.node.process(queue.headKey, queue.headValue)
         processed += 1
       }

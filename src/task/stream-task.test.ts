@@ -15,7 +15,8 @@ import type { RecordHeaders } from '../store/state-store.ts'
 import { InternalTopologyBuilder } from '../topology/internal-topology-builder.ts'
 import type { Topology } from '../topology/topology.ts'
 import type { RecordSink } from './record-sink.ts'
-import { StreamTask, type StreamTaskOptions } from './stream-task.ts'
+import { StreamTask } from './stream-task.ts'
+import type { StreamTaskOptions } from './stream-task-options.ts'
 
 const string = serdes.string as Serde<unknown>
 const long = serdes.long as Serde<unknown>

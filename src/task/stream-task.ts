@@ -11,64 +11,26 @@
  * would be tagged with a changelog offset that does not match it.
  */
 import { AssertionError, assert } from '../base/assert.ts'
-import type { Clock } from '../base/clock.ts'
-import { silentLog, type Log } from '../base/log.ts'
-import type { ErrorHandling } from '../error-handlers.ts'
-import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
+import { silentLog } from '../base/log.ts'
 import type { AsyncQueue, AsyncStepOptions } from '../processor/async-step.ts'
 import type { PunctuationType } from '../processor/processor.ts'
 import { parseTaskId, type TaskId } from '../processor/record-metadata.ts'
-import { noHeaders, type RecordContext } from '../store/state-store.ts'
 import { changelogTopic, type Subtopology } from '../topology/topology.ts'
 import { AsyncStep, AsyncSteps, type AsyncStepPorts } from './async-step.ts'
 import { ErrorHandlers } from './error-handlers.ts'
 import type { ContextTask } from './processor-context.ts'
 import { ProcessorMetadata } from './processor-metadata.ts'
 import { ProcessorTopology } from './processor-topology.ts'
-import { PunctuationQueue, type Punctuation } from './punctuation.ts'
+import type { Punctuation } from './punctuation.ts'
 import { RecordCollector } from './record-collector.ts'
-import type { RecordSink } from './record-sink.ts'
-import { StateManager, type TaskEngines, type TaskStore } from './state-manager.ts'
+import { StateManager, type TaskStore } from './state-manager.ts'
+import type { StreamTaskOptions } from './stream-task-options.ts'
 import { TaskInputs } from './task-inputs.ts'
+import { nextTaskState, type TaskEvent } from './task-life.ts'
 import type { TaskNode } from './task-node.ts'
+import { TaskPunctuations } from './task-punctuations.ts'
+import { TaskRecord } from './task-record.ts'
 import type { CommittedOffset, Task, TaskChangelog, TaskInput, TaskState } from './task.ts'
-
-type TaskEvent = 'initialize' | 'restored' | 'suspend' | 'close'
-
-const nextState: Record<TaskState, Record<TaskEvent, TaskState | 'illegal'>> = {
-  created: { initialize: 'restoring', restored: 'illegal', suspend: 'suspended', close: 'illegal' },
-  restoring: { initialize: 'illegal', restored: 'running', suspend: 'suspended', close: 'illegal' },
-  running: { initialize: 'illegal', restored: 'illegal', suspend: 'suspended', close: 'illegal' },
-  suspended: { initialize: 'illegal', restored: 'illegal', suspend: 'suspended', close: 'closed' },
-  closed: { initialize: 'illegal', restored: 'illegal', suspend: 'illegal', close: 'closed' },
-}
-
-export interface StreamTaskOptions extends ErrorHandling {
-  readonly id: TaskId
-  readonly subtopology: Subtopology
-  readonly applicationId: string
-  readonly clock: Clock
-  readonly sink: RecordSink
-  readonly metrics: StreamsMetrics
-  /** The task closes them. */
-  readonly engines: TaskEngines
-  /** Bytes that the record caches of this task may hold together; 0: no caching. */
-  readonly cacheBytesMax: number
-  /** Partitions of a source topic: the task reads those topics that have its partition number. */
-  readonly partitionCount: (topic: string) => number
-  /** See PartitionGroup. Default: nothing is known to lag, nothing waits. */
-  readonly lag?: (topic: string, partition: number) => number | undefined
-  /** Milliseconds; negative: never wait for empty partitions. Default 0. */
-  readonly maxTaskIdleMs?: number
-  /** Finds a global store for a processor to read. Default: there are none. */
-  readonly globalStore?: (name: string) => object | undefined
-  /** See NodeContext. Default 1000, as in Java. */
-  readonly emitIntervalMs?: number
-  /** Called when a step whose code answers later has a result for {@link StreamTask.process}. */
-  readonly wake?: () => void
-  /** Default: nothing is logged. */
-  readonly log?: Log
-}
 
 const emitIntervalMsDefault = 1000
 
@@ -85,14 +47,7 @@ export class StreamTask implements Task, ContextTask {
   readonly id: TaskId
   readonly role = 'active'
   readonly partition: number
-  readonly record: RecordContext = {
-    timestamp: -1,
-    offset: -1,
-    topic: '',
-    partition: -1,
-    headers: noHeaders,
-    source: undefined,
-  }
+  readonly record = new TaskRecord()
   readonly metadata = new ProcessorMetadata()
   readonly emitIntervalMs: number
   /** Offsets of prepareCommit, until `committed`. */
@@ -109,8 +64,11 @@ export class StreamTask implements Task, ContextTask {
   readonly #stateManager: StateManager
   readonly #topology: ProcessorTopology
   readonly #inputs: TaskInputs
-  readonly #streamTimePunctuations = new PunctuationQueue()
-  readonly #wallClockPunctuations = new PunctuationQueue()
+  readonly #punctuations = new TaskPunctuations({
+    streamTime: () => this.streamTime,
+    wallClockTime: () => this.wallClockTime(),
+    run: (punctuation, timestamp) => this.#call(punctuation, timestamp),
+  })
 
   constructor(options: StreamTaskOptions) {
     const { id, subtopology, applicationId, metrics, sink } = options
@@ -189,9 +147,7 @@ export class StreamTask implements Task, ContextTask {
   }
 
   #transition(event: TaskEvent): void {
-    const state = nextState[this.#state][event]
-    assert(state !== 'illegal', `a task that is ${this.#state} takes no ${event}`)
-    this.#state = state
+    this.#state = nextTaskState(this.#state, event)
   }
 
   /**
@@ -258,7 +214,7 @@ export class StreamTask implements Task, ContextTask {
     const { clock, metrics } = this.#options
     const { group } = this.#inputs
     const record = this.record
-    const punctuations = this.#streamTimePunctuations
+    const punctuations = this.#punctuations
     const asyncSteps = this.#asyncSteps
     const settled = asyncSteps.settle()
     if (settled > 0) this.#hasWork = true
@@ -267,16 +223,12 @@ export class StreamTask implements Task, ContextTask {
     while (processed < recordsMax && !asyncSteps.isFull) {
       const queue = group.next()
       if (queue === undefined) break
-      record.timestamp = queue.headTimestamp
-      record.offset = queue.headOffset
-      record.topic = queue.topic
-      record.partition = queue.partition
-      record.headers = queue.headHeaders
-      record.source = queue.headSource
+      record.enter(queue)
       queue.node.process(queue.headKey, queue.headValue)
       queue.take()
       processed += 1
-      if (punctuations.nextTime <= group.streamTime) this.#punctuate(punctuations, group.streamTime)
+      if (punctuations.nextStreamTime <= group.streamTime)
+        this.#punctuate('stream-time', group.streamTime)
       if (processed % recordsPerClockCheck === 0 && clock.monotonic() >= deadline) break
     }
     if (processed > 0) this.#hasWork = true
@@ -300,37 +252,24 @@ export class StreamTask implements Task, ContextTask {
   /** Runs the punctuations of wall-clock time that are due; true when one ran. */
   punctuate(wallClockTime: number): boolean {
     assert(this.#state === 'running', `task ${this.id} runs`)
-    if (this.#wallClockPunctuations.nextTime > wallClockTime) return false
+    if (this.#punctuations.nextWallClockTime > wallClockTime) return false
     assert(this.#prepared === undefined, `task ${this.id} waits for its commit`)
-    return this.#punctuate(this.#wallClockPunctuations, wallClockTime)
+    return this.#punctuate('wall-clock-time', wallClockTime)
   }
 
-  #punctuate(punctuations: PunctuationQueue, now: number): boolean {
-    const ran = punctuations.punctuate(now, (punctuation, timestamp) =>
-      this.#call(punctuation, timestamp),
-    )
+  #punctuate(type: PunctuationType, now: number): boolean {
+    const ran = this.#punctuations.punctuate(type, now)
     if (ran) this.#hasWork = true
     return ran
   }
 
   #call({ node, call }: Punctuation, timestamp: number): void {
-    this.#leaveRecord(timestamp)
+    this.record.leave(timestamp)
     try {
       call(timestamp)
     } catch (error) {
       this.#handlers.failed(node, error)
     }
-  }
-
-  /** What follows belongs to no record. */
-  #leaveRecord(timestamp: number): void {
-    const record = this.record
-    record.timestamp = timestamp
-    record.offset = -1
-    record.topic = ''
-    record.partition = -1
-    record.headers = noHeaders
-    record.source = undefined
   }
 
   /** True: a commit would make something durable. */
@@ -394,11 +333,10 @@ export class StreamTask implements Task, ContextTask {
     const before = this.#state
     this.#transition('suspend')
     this.#inputs.group.clear()
-    this.#streamTimePunctuations.clear()
-    this.#wallClockPunctuations.clear()
+    this.#punctuations.clear()
     if (before !== 'running') return
     // What closing code forwards has the time of the last record.
-    this.#leaveRecord(this.record.timestamp)
+    this.record.leave(this.record.timestamp)
     // It may have written, which must not be lost.
     if (this.#topology.close()) this.#hasWork = true
   }
@@ -461,13 +399,8 @@ export class StreamTask implements Task, ContextTask {
     punctuator: (timestamp: number) => void,
     options: { readonly start?: number } = {},
   ): Disposable {
-    const isStreamTime = type === 'stream-time'
-    const queue = isStreamTime ? this.#streamTimePunctuations : this.#wallClockPunctuations
-    const now = isStreamTime ? this.streamTime : this.wallClockTime()
     const call = { intervalMs, node: node.name, call: punctuator }
-    if (options.start !== undefined) return queue.scheduleFrom(options.start, { ...call, now })
-    // Stream time begins with the first record, which is when the first call comes.
-    return queue.schedule({ ...call, startTime: isStreamTime ? 0 : now + intervalMs })
+    return this.#punctuations.schedule(type, call, options.start)
   }
 
   asyncStep(node: TaskNode, options: AsyncStepOptions): AsyncQueue {
