@@ -57,7 +57,7 @@ function modulo(value: unknown, divisor: number): number | null {
 }
 
 function words(value: unknown): string[] {
-  return value === null
+  return value === null || value === undefined
     ? []
     : text(value)
         .split(' ')
