@@ -42,9 +42,9 @@ function failureNow(exchange: ScriptedExchange, lookup: Lookup<unknown>): Stream
 test('a schema is asked for once, whoever asks and in whichever way', async () => {
   const { client, exchange } = clientOf(() => ok({ schema: text }))
   const expected = { type: 'AVRO', text, references: [] }
-  expect(runNow(exchange, client.schemaById(7))).toEqual(expected)
-  expect(runNow(exchange, client.schemaById(7))).toEqual(expected)
-  expect(await run(exchange, client.schemaById(7))).toEqual(expected)
+  expect(runNow(exchange, client.schemaById(7, 's'))).toEqual(expected)
+  expect(runNow(exchange, client.schemaById(7, 's'))).toEqual(expected)
+  expect(await run(exchange, client.schemaById(7, 's'))).toEqual(expected)
   expect(exchange.seen).toEqual(['GET http://a/schemas/ids/7'])
 })
 
@@ -55,8 +55,8 @@ test('what was learnt as a version, or registered, is known by its id', () => {
   runNow(exchange, client.version('s', 1))
   runNow(exchange, client.version('s', 1))
   runNow(exchange, client.register('s', { type: 'JSON', text: '{}', references: [] }))
-  expect(runNow(exchange, client.schemaById(3)).text).toBe(text)
-  expect(runNow(exchange, client.schemaById(4)).type).toBe('JSON')
+  expect(runNow(exchange, client.schemaById(3, 's')).text).toBe(text)
+  expect(runNow(exchange, client.schemaById(4, 's')).type).toBe('JSON')
   expect(exchange.seen).toEqual([
     'GET http://a/subjects/s/versions/1?deleted=true',
     'POST http://a/subjects/s/versions',
@@ -75,7 +75,7 @@ test('the next server is asked when one fails, in each of the ways that may pass
       ({ server }) => (server === 'http://a' ? answer : ok({ schema: text })),
       ['http://a', 'http://b'],
     )
-    expect(runNow(exchange, client.schemaById(1)).text).toBe(text)
+    expect(runNow(exchange, client.schemaById(1, 's')).text).toBe(text)
     expect(exchange.seen).toEqual(['GET http://a/schemas/ids/1', 'GET http://b/schemas/ids/1'])
     expect(exchange.pauses).toEqual([])
   }
@@ -83,7 +83,7 @@ test('the next server is asked when one fails, in each of the ways that may pass
 
 test('after all servers failed there is a pause, longer each time, until the time is over', () => {
   const { client, exchange } = clientOf(() => ({ failure: 'refused' }), ['http://a', 'http://b'])
-  const error = failureNow(exchange, client.schemaById(1))
+  const error = failureNow(exchange, client.schemaById(1, 's'))
   expect(error.code).toBe('SCHEMA_REGISTRY_UNAVAILABLE')
   expect(error.retriable).toBe(true)
   expect(error.message).toBe(
@@ -97,7 +97,7 @@ test('after all servers failed there is a pause, longer each time, until the tim
 test('servers that hang share the time, and none of it is exceeded', async () => {
   const { client, exchange } = clientOf(() => ok({ schema: text }), ['http://a', 'http://b'])
   exchange.takesMs = 100_000
-  const error = await run(exchange, client.schemaById(1)).catch((error: unknown) => error)
+  const error = await run(exchange, client.schemaById(1, 's')).catch((error: unknown) => error)
   expect(isStreamsError(error, 'SCHEMA_REGISTRY_UNAVAILABLE')).toBe(true)
   expect(String(error)).toContain('too late')
   expect(exchange.seen.length).toBe(3)
@@ -106,21 +106,21 @@ test('servers that hang share the time, and none of it is exceeded', async () =>
 
 test('a registry that does not answer is left alone for a second, and then asked again', () => {
   const { client, exchange } = clientOf(() => ({ failure: 'refused' }))
-  failureNow(exchange, client.schemaById(1))
+  failureNow(exchange, client.schemaById(1, 's'))
   const asked = exchange.seen.length
-  const error = failureNow(exchange, client.schemaById(2))
+  const error = failureNow(exchange, client.schemaById(2, 's'))
   expect(error.message).toContain('the schema id 2: http://a: refused')
   expect(exchange.seen.length).toBe(asked)
 
   exchange.clock.advance(1000)
   exchange.script = () => ok({ schema: text })
-  expect(runNow(exchange, client.schemaById(2)).text).toBe(text)
+  expect(runNow(exchange, client.schemaById(2, 's')).text).toBe(text)
 })
 
 test('a refusal is believed for five seconds, or until somebody forgets it', () => {
   const { client, exchange } = clientOf(() => failed(404, 40403, 'Schema 9 not found'))
   for (let count = 0; count < 3; count += 1) {
-    const error = failureNow(exchange, client.schemaById(9))
+    const error = failureNow(exchange, client.schemaById(9, 's'))
     expect(error.code).toBe('SCHEMA_REGISTRY_NOT_FOUND')
     expect(error.message).toBe(
       'The schema registry does not know the schema id 9: Schema 9 not found (error 40403).',
@@ -128,22 +128,22 @@ test('a refusal is believed for five seconds, or until somebody forgets it', () 
   }
   expect(exchange.seen.length).toBe(1)
   // Other questions are asked.
-  failureNow(exchange, client.schemaById(8))
+  failureNow(exchange, client.schemaById(8, 's'))
   expect(exchange.seen.length).toBe(2)
   exchange.clock.advance(5000)
-  failureNow(exchange, client.schemaById(9))
+  failureNow(exchange, client.schemaById(9, 's'))
   expect(exchange.seen.length).toBe(3)
   client.forgetFailures()
-  failureNow(exchange, client.schemaById(9))
+  failureNow(exchange, client.schemaById(9, 's'))
   expect(exchange.seen.length).toBe(4)
 })
 
 test('not more than a thousand refusals are remembered', () => {
   const { client, exchange } = clientOf(() => failed(404, 40403, 'not found'))
-  for (let id = 0; id <= 1000; id += 1) failureNow(exchange, client.schemaById(id))
-  failureNow(exchange, client.schemaById(1000))
+  for (let id = 0; id <= 1000; id += 1) failureNow(exchange, client.schemaById(id, 's'))
+  failureNow(exchange, client.schemaById(1000, 's'))
   expect(exchange.seen.length).toBe(1001)
-  failureNow(exchange, client.schemaById(0))
+  failureNow(exchange, client.schemaById(0, 's'))
   expect(exchange.seen.length).toBe(1002)
 })
 
@@ -171,7 +171,7 @@ test.each([
 
 test('a long or winding message of a registry becomes one short line', () => {
   const { client, exchange } = clientOf(() => failed(400, 1, `a\n  b ${'x'.repeat(1000)}.`))
-  const { message } = failureNow(exchange, client.schemaById(1))
+  const { message } = failureNow(exchange, client.schemaById(1, 's'))
   expect(message).toContain(': a b xxx')
   expect(message.length).toBeLessThan(520)
   expect(message).toMatch(/x… \(error 1\)\.$/)
@@ -188,7 +188,7 @@ test.each([
   ['{"schema":"{}","references":[null]}', 'its references are malformed'],
 ])('an answer that is no schema is told: %s', (answer, reason) => {
   const { client, exchange } = clientOf(() => ({ status: 200, text: answer }))
-  const error = failureNow(exchange, client.schemaById(1))
+  const error = failureNow(exchange, client.schemaById(1, 's'))
   expect(error.code).toBe('SCHEMA_REGISTRY_FAILED')
   expect(error.message).toBe(
     `The schema registry gave an answer about the schema id 1 that is of no use: ${reason}.`,
@@ -208,6 +208,19 @@ test('a subject may have any characters', () => {
   const { client, exchange } = clientOf(() => ok([1]))
   runNow(exchange, client.versions(':.ctx:a/b c'))
   expect(exchange.seen).toEqual(['GET http://a/subjects/%3A.ctx%3Aa%2Fb%20c/versions?deleted=true'])
+})
+
+test('ids of a context are asked for within it, and are not those of others', () => {
+  const { client, exchange } = clientOf(() => ok({ schema: text }))
+  runNow(exchange, client.schemaById(1, ':.one:s'))
+  runNow(exchange, client.schemaById(1, ':.one:t'))
+  runNow(exchange, client.schemaById(1, ':.two:s'))
+  runNow(exchange, client.schemaById(1, 's'))
+  expect(exchange.seen).toEqual([
+    'GET http://a/schemas/ids/1?subject=%3A.one%3As',
+    'GET http://a/schemas/ids/1?subject=%3A.two%3As',
+    'GET http://a/schemas/ids/1',
+  ])
 })
 
 test('the parts of a schema come before what refers to them, each once, also when they go in circles', () => {
@@ -232,9 +245,9 @@ test('the parts of a schema come before what refers to them, each once, also whe
 
 test('a client that is closed gives what it knows, and asks nothing', () => {
   const { client, exchange } = clientOf(() => ok({ schema: text }))
-  runNow(exchange, client.schemaById(1))
+  runNow(exchange, client.schemaById(1, 's'))
   client.close()
-  expect(runNow(exchange, client.schemaById(1)).text).toBe(text)
-  expect(failureNow(exchange, client.schemaById(2)).code).toBe('CLIENT_CLOSED')
+  expect(runNow(exchange, client.schemaById(1, 's')).text).toBe(text)
+  expect(failureNow(exchange, client.schemaById(2, 's')).code).toBe('CLIENT_CLOSED')
   expect(exchange.seen.length).toBe(1)
 })

@@ -49,7 +49,8 @@ interface Question {
  */
 export class RegistryClient {
   readonly #options: RegistryClientOptions
-  readonly #byId = new Map<number, SchemaText>()
+  /** By id and context. */
+  readonly #byId = new Map<string, SchemaText>()
   readonly #byVersion = new Map<string, RegisteredSchema>()
   readonly #refusals = new Map<string, Refusal>()
   #outage: Refusal | undefined
@@ -70,20 +71,23 @@ export class RegistryClient {
     this.#outage = undefined
   }
 
-  *schemaById(id: number): Lookup<SchemaText> {
-    const known = this.#byId.get(id)
+  /** The subject says in which context the id is one: without contexts ids are those of all subjects. */
+  *schemaById(id: number, subject: string): Lookup<SchemaText> {
+    const key = idKey(id, subject)
+    const known = this.#byId.get(key)
     if (known !== undefined) return known
     const about = `the schema id ${id}`
-    const answer = yield* this.#ask({ method: 'GET', path: `/schemas/ids/${id}`, about })
+    const query = contextOf(subject) === '' ? '' : `?subject=${encodeURIComponent(subject)}`
+    const answer = yield* this.#ask({ method: 'GET', path: `/schemas/ids/${id}${query}`, about })
     const schema = schemaOf(answer, about)
-    this.#byId.set(id, schema)
+    this.#byId.set(key, schema)
     return schema
   }
 
   *latest(subject: string): Lookup<RegisteredSchema> {
     const about = `the subject ${subject}`
     const path = `${pathOf(subject)}/versions/latest`
-    return this.#learnt(yield* this.#ask({ method: 'GET', path, about }), about)
+    return this.#learnt(subject, yield* this.#ask({ method: 'GET', path, about }))
   }
 
   /** The numbers of all versions, also of those that are deleted: their records may still be there. */
@@ -103,7 +107,7 @@ export class RegistryClient {
     if (known !== undefined) return known
     const about = `version ${version} of the subject ${subject}`
     const path = `${pathOf(subject)}/versions/${version}?deleted=true`
-    const schema = this.#learnt(yield* this.#ask({ method: 'GET', path, about }), about)
+    const schema = this.#learnt(subject, yield* this.#ask({ method: 'GET', path, about }))
     this.#byVersion.set(key, schema)
     return schema
   }
@@ -111,13 +115,13 @@ export class RegistryClient {
   /** The id under which the subject has the schema; refused when it has not. */
   *idOf(subject: string, schema: SchemaText): Lookup<number> {
     const about = `the schema of the subject ${subject}`
-    return yield* this.#post(pathOf(subject), schema, about)
+    return yield* this.#post(subject, '', { schema, about })
   }
 
   /** The id of the schema, which becomes the next version of the subject when it is none yet. */
   *register(subject: string, schema: SchemaText): Lookup<number> {
     const about = `the schema for the subject ${subject}`
-    return yield* this.#post(`${pathOf(subject)}/versions`, schema, about)
+    return yield* this.#post(subject, '/versions', { schema, about })
   }
 
   /** The schema with what it refers to. */
@@ -141,7 +145,13 @@ export class RegistryClient {
     }
   }
 
-  *#post(path: string, { type, text, references }: SchemaText, about: string): Lookup<number> {
+  *#post(
+    subject: string,
+    route: string,
+    { schema, about }: { readonly schema: SchemaText; readonly about: string },
+  ): Lookup<number> {
+    const { type, text, references } = schema
+    const path = `${pathOf(subject)}${route}`
     const body = JSON.stringify({
       schema: text,
       schemaType: type,
@@ -150,17 +160,18 @@ export class RegistryClient {
     const answer = yield* this.#ask({ method: 'POST', path, body, about })
     const id = (answer as { id?: unknown } | null)?.id
     if (Number.isInteger(id)) {
-      this.#byId.set(id as number, { type, text, references })
+      this.#byId.set(idKey(id as number, subject), schema)
       return id as number
     }
     throw invalidAnswer(about, 'it has no id')
   }
 
-  #learnt(answer: unknown, about: string): RegisteredSchema {
+  #learnt(subject: string, answer: unknown): RegisteredSchema {
+    const about = `the subject ${subject}`
     const schema = schemaOf(answer, about)
     const { id } = answer as { readonly id?: unknown }
     if (!Number.isInteger(id)) throw invalidAnswer(about, 'it has no id')
-    this.#byId.set(id as number, schema)
+    this.#byId.set(idKey(id as number, subject), schema)
     return { ...schema, id: id as number }
   }
 
@@ -229,6 +240,11 @@ export class RegistryClient {
 }
 
 const pathOf = (subject: string): string => `/subjects/${encodeURIComponent(subject)}`
+
+/** `:.context:` of a subject that is in one. */
+const contextOf = (subject: string): string => /^:\.[^:]*:/.exec(subject)?.[0] ?? ''
+
+const idKey = (id: number, subject: string): string => `${id} ${contextOf(subject)}`
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300
 

@@ -148,12 +148,12 @@ export class SubjectSerde<T> implements RegistrySerde<T> {
   }
 
   *#findReader(id: number): Lookup<PayloadReader<T>> {
-    const { format, client } = this.#parts
+    const { format, subject, client } = this.#parts
     const own = yield* this.#completeOwn()
     const about = `the schema id ${id} for ${this.name}`
     let written: CompleteSchema | undefined
     if (format.needsWriter) {
-      const schema = yield* client.schemaById(id)
+      const schema = yield* client.schemaById(id, subject)
       this.#assertLanguage(schema, about)
       written = yield* client.complete(schema)
     }

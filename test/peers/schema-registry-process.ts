@@ -67,6 +67,9 @@ process.on('message', ({ faults: next }: { faults?: Fault[] }) => {
   seen = []
 })
 
+// Whoever started it is gone.
+process.on('disconnect', () => process.exit())
+
 server.listen(0, '127.0.0.1', () => {
   process.send?.({ port: (server.address() as AddressInfo).port })
 })
