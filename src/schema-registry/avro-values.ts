@@ -9,7 +9,9 @@
  * }
  */
 export interface AvroLogicalType<Value = unknown, Stored = unknown> {
+  /** What the program sees, from what Avro stores. `attributes` are those of the type in the schema. */
   fromAvro(stored: Stored, attributes: Readonly<Record<string, unknown>>): Value
+  /** What Avro stores, from what the program gives. */
   toAvro(value: Value, attributes: Readonly<Record<string, unknown>>): Stored
 }
 
