@@ -17,6 +17,7 @@ import { keyValueStore } from '../src/store/descriptor.ts'
 import { noHeaders, type RecordContext } from '../src/store/state-store.ts'
 import { buildStore } from '../src/store/store-builder.ts'
 import { TimestampedStore } from '../src/store/timestamped-key-value-store.ts'
+import { rocksdbEngines } from '../test/peers/rocksdb.ts'
 
 const isQuick = process.argv.includes('--quick')
 const keyCount = 100_000
@@ -245,6 +246,7 @@ const all = keys()
 const engines: [string, KvEngineFactory][] = [
   ['memory', memoryEngine],
   ['lmdb', lmdbEngine({ disk: systemDisk, clock: systemClock })],
+  ...rocksdbEngines.map((make): [string, KvEngineFactory] => ['rocksdb', make]),
 ]
 benchUpdates(all)
 for (const [name, make] of engines) {

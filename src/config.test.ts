@@ -10,6 +10,7 @@ test("two options are enough, and the others have Kafka Streams' defaults", () =
     applicationId: 'word-count',
     brokers: ['localhost:9092'],
     stateDir: join(tmpdir(), 'millpond'),
+    engine: { kind: 'state-engine', name: 'lmdb' },
     clientId: undefined,
     workers: 1,
     commitInterval: 30_000,
@@ -51,6 +52,14 @@ test.each([
   [
     { ...least, brokers: [] },
     "The option brokers is not valid: it must be a list of at least one 'host:port', not [].",
+  ],
+  [
+    { ...least, engine: 'rocksdb' },
+    'The option engine is not valid: it must be an engine, such as rocksdb() of millpond/rocksdb, not "rocksdb".',
+  ],
+  [
+    { ...least, engine: null },
+    'The option engine is not valid: it must be an engine, such as rocksdb() of millpond/rocksdb, not null.',
   ],
   [
     { ...least, brokers: ['localhost'] },

@@ -14,6 +14,7 @@ import { resolveRocksdbOptions, type RocksdbOptions } from './rocksdb-options.ts
  * @throws `CONFIG_INVALID` for an option that is wrong.
  *
  * @example
+ * import type { StreamsConfig } from 'millpond'
  * import { rocksdb } from 'millpond/rocksdb'
  *
  * const config: StreamsConfig = {

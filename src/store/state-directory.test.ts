@@ -2,10 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { hasRocksdb, rocksdbFrom } from '../../test/peers/rocksdb.ts'
 import { systemDisk } from '../base/disk.ts'
 import { ManualClock } from '../base/manual-clock.ts'
 import { MemoryDisk } from '../base/memory-disk.ts'
 import { seededRandom } from '../base/random.ts'
+import { rocksdbStateEngine } from '../kv/rocksdb-state-engine.ts'
+import { MetricsRegistry } from '../metrics/registry.ts'
 import { StateDirectory } from './state-directory.ts'
 
 const options = (disk: MemoryDisk, seed = 1) => ({
@@ -136,3 +139,55 @@ test('a disk that fails is a failure of the state directory, and leaves no lock'
   )
   StateDirectory.open(options(disk)).close()
 })
+
+test.runIf(hasRocksdb)(
+  'a directory belongs to the engine that wrote it, until it is emptied',
+  () => {
+    const stateDir = mkdtempSync(join(tmpdir(), 'millpond-state-'))
+    const metrics = new MetricsRegistry()
+    const rocksdb = { engine: rocksdbStateEngine({ from: rocksdbFrom }), metrics }
+    const at = (more: object): StateDirectory =>
+      StateDirectory.open({ ...options(new MemoryDisk()), disk: systemDisk, stateDir, ...more })
+    const key = Buffer.from('a')
+    try {
+      {
+        const directory = at(rocksdb)
+        const engines = directory.engines('0_0')
+        engines.engine(true).table('t').put(key, Buffer.from('1'))
+        expect(metrics.families().map(({ name }) => name)).toContain(
+          'millpond_rocksdb_estimate_num_keys',
+        )
+        engines.close()
+        expect(metrics.families()).toEqual([])
+        directory.close()
+      }
+      {
+        const directory = at({})
+        const engines = directory.engines('0_0')
+        expect(() => engines.engine(true)).toThrow(
+          expect.objectContaining({
+            code: 'STATE_ENGINE_DIFFERS',
+            message: `The state in ${stateDir}/app/0_0 was written by rocksdb, and the engine is lmdb. Configure rocksdb, or delete the state with cleanUp(): it is then restored from the changelogs.`,
+          }),
+        )
+        engines.close()
+        directory.close()
+      }
+      {
+        const directory = at(rocksdb)
+        const engines = directory.engines('0_0')
+        expect(engines.engine(true).table('t').get(key)?.toString()).toBe('1')
+        engines.close()
+        directory.removeAll()
+        directory.close()
+      }
+      const directory = at({})
+      const engines = directory.engines('0_0')
+      expect(engines.engine(true).table('t').get(key)).toBeUndefined()
+      engines.close()
+      directory.close()
+    } finally {
+      rmSync(stateDir, { recursive: true, force: true })
+    }
+  },
+)

@@ -2,9 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { hasRocksdb, rocksdbFrom } from '../../test/peers/rocksdb.ts'
 import { StreamsBuilder } from '../dsl/streams-builder.ts'
 import { topic } from '../dsl/topic.ts'
 import { StreamsError } from '../errors.ts'
+import { rocksdbStateEngine } from '../kv/rocksdb-state-engine.ts'
+import type { StateEngine } from '../kv/state-engine.ts'
 import type { Serde } from '../serde/serde.ts'
 import { serdes } from '../serde/serdes.ts'
 import { keyValueStore } from '../store/descriptor.ts'
@@ -181,6 +184,30 @@ describe('a store', () => {
 })
 
 describe('persistent stores', () => {
+  test.runIf(hasRocksdb)('are kept by the engine that is stated', () => {
+    const stateDir = mkdtempSync(join(tmpdir(), 'millpond-driver-'))
+    try {
+      const options = { stateDir, engine: rocksdbStateEngine({ from: rocksdbFrom }) }
+      const first = new TopologyTestDriver(wordCount(), options)
+      first.input(lines).pipeValue('to be or not to be', 3)
+      first.close()
+
+      const other = (): unknown => new TopologyTestDriver(wordCount(), { stateDir })
+      expect(other).toThrow(expect.objectContaining({ code: 'STATE_ENGINE_DIFFERS' }))
+      using second = new TopologyTestDriver(wordCount(), options)
+      expect(second.timestampedStore(store).get('to')).toEqual({ value: 2, timestamp: 3 })
+    } finally {
+      rmSync(stateDir, { recursive: true })
+    }
+  })
+
+  test('want an engine that is one', () => {
+    const engine = 'rocksdb' as unknown as StateEngine
+    expect(() => new TopologyTestDriver(wordCount(), { engine })).toThrow(
+      'The option engine is not valid: it must be an engine, such as rocksdb() of millpond/rocksdb, not "rocksdb".',
+    )
+  })
+
   test('in a state directory are found again by a later driver', () => {
     const stateDir = mkdtempSync(join(tmpdir(), 'millpond-driver-'))
     try {

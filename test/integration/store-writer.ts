@@ -2,28 +2,34 @@
  * A process that counts into a persistent store for as long as it lives, with a file as its changelog:
  * each record is one line, written before the commit. Prints a line for each commit. The test kills it.
  *
- *     node --import tsx store-writer.ts <directory> <seed>
+ *     node --import tsx store-writer.ts <directory> <seed> lmdb|rocksdb
  */
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { systemClock, yieldTurn } from '../../src/base/clock.ts'
 import { systemDisk } from '../../src/base/disk.ts'
+import { silentLog } from '../../src/base/log.ts'
 import { seededRandom, randomInteger } from '../../src/base/random.ts'
-import { lmdbEngine } from '../../src/kv/lmdb-engine.ts'
+import { lmdbStateEngine } from '../../src/kv/state-engine.ts'
+import { rocksdbStateEngine } from '../../src/kv/rocksdb-state-engine.ts'
 import { StreamsMetrics } from '../../src/metrics/streams-metrics.ts'
 import { serdes } from '../../src/serde/serdes.ts'
 import { keyValueStore } from '../../src/store/descriptor.ts'
 import { noHeaders, type RecordContext } from '../../src/store/state-store.ts'
 import { buildStore } from '../../src/store/store-builder.ts'
 import { TimestampedStore } from '../../src/store/timestamped-key-value-store.ts'
+import { rocksdbFrom } from '../peers/rocksdb-home.ts'
 import { readChangelog } from './store-changelog.ts'
 
-const [directory = '', seed = '1'] = process.argv.slice(2)
+const [directory = '', seed = '1', engineName = 'lmdb'] = process.argv.slice(2)
 const changelogPath = `${directory}/changelog.jsonl`
 const keyCount = 3000
 const updatesPerCommit = 700
 
 const random = seededRandom(Number(seed))
-const engine = lmdbEngine({ disk: systemDisk, clock: systemClock })(directory)
+const stateEngine =
+  engineName === 'lmdb' ? lmdbStateEngine : rocksdbStateEngine({ from: rocksdbFrom })
+const world = { disk: systemDisk, clock: systemClock, log: silentLog }
+const engine = stateEngine.factory(world)(directory)
 const record: RecordContext = {
   timestamp: 0,
   offset: 0,

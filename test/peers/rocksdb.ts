@@ -5,13 +5,12 @@
  */
 import { spawnSync } from 'node:child_process'
 import { createRequire } from 'node:module'
-import { fileURLToPath } from 'node:url'
 import { systemDisk } from '../../src/base/disk.ts'
 import type { KvEngineFactory } from '../../src/kv/kv.ts'
 import { rocksdbEngine } from '../../src/kv/rocksdb-engine.ts'
+import { rocksdbFrom } from './rocksdb-home.ts'
 
-/** The package is looked for from there: in that folder, and in those above it. */
-export const rocksdbFrom = fileURLToPath(new URL('../../.cache/rocksdb/index.js', import.meta.url))
+export { rocksdbFrom } from './rocksdb-home.ts'
 
 const install =
   'npm install --prefix .cache/rocksdb --no-save --ignore-scripts @nxtedition/rocksdb@12.2.12'
@@ -35,7 +34,7 @@ const missing = findOut()
 
 if (missing !== undefined) {
   if (process.env['MILLPOND_REQUIRE_ROCKSDB'] === '1') throw new Error(`No RocksDB: ${missing}`)
-  console.log(`Tests of RocksDB are skipped: ${missing}`)
+  console.error(`RocksDB is skipped: ${missing}`)
 }
 
 /** Whether tests can use it; a line says why not. */
