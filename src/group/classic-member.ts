@@ -11,8 +11,9 @@ import {
   decodeConsumerSubscription,
   encodeConsumerSubscription,
 } from '../protocol/consumer-protocol.ts'
-import type { Leader, MemberSubscription } from './assignor/leader.ts'
+import type { MemberSubscription } from './assignor/leader.ts'
 import { ClassicSession, type ClassicSessionOptions, type Refusal } from './classic-session.ts'
+import { LedTopics, type LedTopicsOptions } from './led-topics.ts'
 import { nextMemberState, type MemberEvent, type MemberState } from './member-state.ts'
 import type {
   Endpoint,
@@ -32,34 +33,19 @@ import {
 /** Wait after a try that failed, with jitter of half. */
 const retryBackoffMs = 200
 
-const topicCheckIntervalMsDefault = 300_000
-
 /** How long `stop` waits for a rebalance, so that it can commit in the new generation. */
 const stopPatienceMs = 10_000
 
 /** What a {@link ClassicMember} is made of. */
-export interface ClassicMemberOptions extends ClassicSessionOptions {
+export interface ClassicMemberOptions extends ClassicSessionOptions, LedTopicsOptions {
   readonly processId: string
   readonly endpoint: Endpoint | undefined
-  /** The topics that the application reads, but for those of patterns. */
-  readonly topics: readonly string[]
-  /** Between two looks of who leads whether other topics match a pattern. Default 300 s. */
-  readonly topicCheckIntervalMs?: number
   readonly heartbeatIntervalMs: number
-  readonly leader: Leader
   /** Tasks of which there is state on disk. */
   readonly stored: () => Iterable<TaskId>
   /** Given: this member has joined to have all members stopped. */
   readonly stopReason?: string
-  readonly clock: Clock
   readonly random: Random
-  readonly log: Log
-}
-
-/** What the member that leads has seen of the topics. */
-interface LedTopics {
-  readonly matchedTopics: readonly string[]
-  readonly partitions: ReadonlyMap<string, number | undefined>
 }
 
 const noTasks: TaskSet = { active: new Set(), standby: new Set() }
@@ -84,8 +70,7 @@ export class ClassicMember implements GroupMembership {
   #nonce: number
   #joined: JoinGroupResult | undefined
   #assignment: AssignmentData | undefined
-  /** What this member saw when it gave out tasks; undefined: another one leads. */
-  #led: LedTopics | undefined
+  readonly #led: LedTopics
   /** Topics that match a pattern, as of the last assignment. */
   #matchedTopics: readonly string[] = []
   /** Noted from outside the loop; the loop acts on them. */
@@ -104,6 +89,10 @@ export class ClassicMember implements GroupMembership {
     this.#clock = options.clock
     this.#log = options.log
     this.#session = new ClassicSession(options)
+    this.#led = new LedTopics(options, (reason) => {
+      this.#rejoinReason ??= reason
+      this.#wake()
+    })
     this.#nonce = options.random.bytes(4).readUInt32BE(0)
   }
 
@@ -111,7 +100,11 @@ export class ClassicMember implements GroupMembership {
     assert(this.#handlers === undefined, 'a membership is started once')
     this.#handlers = handlers
     this.#rejoin('the instance starts')
-    this.#done = Promise.all([this.#run(handlers), this.#beat(), this.#watchTopics()])
+    this.#done = Promise.all([
+      this.#run(handlers),
+      this.#beat(),
+      this.#led.watch(this.#ended.signal),
+    ])
   }
 
   identity(): GroupIdentity | undefined {
@@ -193,7 +186,7 @@ export class ClassicMember implements GroupMembership {
     this.#joined = undefined
     const leads = joined.leader === joined.memberId && !joined.skipAssignment
     const assignments = leads ? await this.#lead(joined) : new Map<string, Uint8Array>()
-    if (!leads) this.#led = undefined
+    if (!leads) this.#led.forget()
     if ('refused' in assignments) return this.#refused(assignments)
     const result = await this.#session.sync(assignments, this.#hurry.signal)
     if ('refused' in result) return this.#refused(result)
@@ -218,55 +211,12 @@ export class ClassicMember implements GroupMembership {
         return { memberId, generation: generationId, data }
       })
       const { assignments, matchedTopics } = await leader.assign(members, this.#hurry.signal)
-      this.#led = { matchedTopics, partitions: this.#partitionsNow(matchedTopics) }
+      this.#led.note(matchedTopics)
       return assignments
     } catch (error) {
       if (!(error instanceof StreamsError) || this.#hurry.signal.aborted) throw error
       // Joining again later also calls the others back from their wait for this assignment.
       return canPass(error) ? { refused: 'later', error } : leader.refuse(joined.members, error)
-    }
-  }
-
-  #partitionsNow(matchedTopics: readonly string[]): Map<string, number | undefined> {
-    const { client, topics } = this.#options
-    const read = [...topics, ...matchedTopics]
-    return new Map(read.map((topic) => [topic, client.partitionCount(topic)]))
-  }
-
-  /** Partitions that were added have no task yet: whoever leads calls for a round that gives them out. */
-  #checkPartitions(): void {
-    for (const [topic, count] of this.#led?.partitions ?? []) {
-      const now = this.#options.client.partitionCount(topic)
-      // Internal topics may have been made a moment ago; how many partitions they have is ours to say.
-      if (count === undefined || now === undefined || now === count) continue
-      return this.#leadAgain(`the topic ${topic} has ${now} partitions now`)
-    }
-  }
-
-  /** What has changed is given out in a new round. */
-  #leadAgain(reason: string): void {
-    this.#led = undefined
-    this.#rejoinReason ??= reason
-    this.#wake()
-  }
-
-  /** Whoever leads calls for a round when topics that match a pattern have come or gone. */
-  async #watchTopics(): Promise<void> {
-    const { leader, topicCheckIntervalMs = topicCheckIntervalMsDefault } = this.#options
-    const { signal } = this.#ended
-    while (leader.hasPatterns && !signal.aborted) {
-      await sleep(this.#clock, topicCheckIntervalMs, signal)
-      const led = this.#led
-      if (led === undefined || signal.aborted) continue
-      try {
-        const now = await leader.matchedTopics(signal)
-        const isSame = now.join() === led.matchedTopics.join()
-        if (!isSame && this.#led === led) this.#leadAgain('other topics match a pattern now')
-      } catch (error) {
-        // The next look is not far; a cluster that is gone is noticed by the heartbeats.
-        if (!signal.aborted)
-          this.#log.warn('the topics could not be listed', { error: messageOf(error) })
-      }
     }
   }
 
@@ -376,7 +326,7 @@ export class ClassicMember implements GroupMembership {
       try {
         const refusal = await this.#session.heartbeat(signal)
         if (refusal !== undefined) this.#heard(refusal)
-        this.#checkPartitions()
+        this.#led.checkPartitions()
       } catch (error) {
         if (signal.aborted) return
         this.#fatalError = error instanceof Error ? error : new Error(messageOf(error))
