@@ -15,29 +15,16 @@ import { stateEngineProblem } from '../kv/state-engine.ts'
 import { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import { RecordBatchBuilder } from '../protocol/record-builder.ts'
 import { serdes } from '../serde/serdes.ts'
-import type {
-  AnyStore,
-  KeyValueStoreDescriptor,
-  SessionStoreDescriptor,
-  VersionedStoreDescriptor,
-  WindowStoreDescriptor,
-} from '../store/descriptor.ts'
-import type { KeyValueStore, TimestampedKeyValueStore } from '../store/key-value-store.ts'
-import { PlainView } from '../store/plain-view.ts'
-import { PlainWindowView } from '../store/plain-window-view.ts'
-import type { SessionStore } from '../store/session-store.ts'
-import { StampedView, StampedWindowView } from '../store/stamped-view.ts'
+import type { AnyStore } from '../store/descriptor.ts'
 import { WakeUp } from '../runtime/wake-up.ts'
 import { StateDirectory } from '../store/state-directory.ts'
 import type { RecordHeaders } from '../store/state-store.ts'
-import type { VersionedStore } from '../store/versioned-store.ts'
-import type { TimestampedWindowStore, WindowStore } from '../store/window-store.ts'
 import { GlobalTask } from '../task/global-task.ts'
 import type { TaskEngines } from '../task/state-manager.ts'
 import { StreamTask } from '../task/stream-task.ts'
-import type { StoreNode } from '../topology/node.ts'
 import { assertTopology } from '../topology/assert-topology.ts'
 import type { Topology } from '../topology/topology.ts'
+import { DriverStores, type FoundStore } from './driver-stores.ts'
 import { ProducedRecords, type ProducedRecord } from './produced-records.ts'
 import { TestInputTopic, type TestInputOptions } from './test-input-topic.ts'
 import { TestOutputTopic } from './test-output-topic.ts'
@@ -58,7 +45,7 @@ const recordsPerPipeMaxDefault = 1_000_000
  * driver.input(lines).pipe({ key: null, value: 'to be or not to be', timestamp: 0 })
  * assert.equal(driver.store(wordCounts).get('to'), 2)
  */
-export class TopologyTestDriver implements Disposable {
+export class TopologyTestDriver extends DriverStores implements Disposable {
   /** What the program counts: dropped records, for instance. */
   readonly metrics: StreamsMetrics = new StreamsMetrics()
   readonly #topology: UnitedTopology
@@ -78,6 +65,7 @@ export class TopologyTestDriver implements Disposable {
   #isClosed = false
 
   constructor(topology: Topology, options: TopologyTestDriverOptions = {}) {
+    super()
     assertTopology(topology)
     const { onDeserializationError, onProcessingError, onProductionError } = options
     const errorHandling: ErrorHandling = {
@@ -183,80 +171,11 @@ export class TopologyTestDriver implements Disposable {
     return this.#produced.topics()
   }
 
-  /**
-   * A store of the program, as plain values. What a test writes into a table has the wall-clock time;
-   * it is forwarded with the next commit, as the program's own updates are.
-   *
-   * @throws StreamsError `STORE_UNKNOWN`.
-   */
-  store<K, V>(descriptor: KeyValueStoreDescriptor<K, V>): KeyValueStore<K, V> {
-    const { node, store } = this.#find(descriptor)
-    return node.timestamped
-      ? new PlainView(store as TimestampedKeyValueStore<K, V>, { now: () => this.#clock.now() })
-      : (store as KeyValueStore<K, V>)
+  protected override now(): number {
+    return this.#clock.now()
   }
 
-  /**
-   * The store of a table, with the timestamps of its values.
-   *
-   * @throws StreamsError `STORE_UNKNOWN` when there is none, or it keeps no timestamps.
-   */
-  timestampedStore<K, V>(
-    descriptor: KeyValueStoreDescriptor<K, V>,
-  ): TimestampedKeyValueStore<K, V> {
-    const { node, store } = this.#find(descriptor)
-    if (!node.timestamped) throw new StreamsError('STORE_UNKNOWN', { store: descriptor.name })
-    return new StampedView(store as TimestampedKeyValueStore<K, V>)
-  }
-
-  /**
-   * A window store of the program, as plain values. What a test writes into that of an aggregation has
-   * the wall-clock time.
-   *
-   * @throws StreamsError `STORE_UNKNOWN`.
-   */
-  windowStore<K, V>(descriptor: WindowStoreDescriptor<K, V>): WindowStore<K, V> {
-    const { node, store } = this.#find(descriptor)
-    return node.timestamped
-      ? new PlainWindowView(store as TimestampedWindowStore<K, V>, {
-          now: () => this.#clock.now(),
-        })
-      : (store as WindowStore<K, V>)
-  }
-
-  /**
-   * The store of a windowed aggregation, with the timestamps of its values.
-   *
-   * @throws StreamsError `STORE_UNKNOWN` when there is none, or it keeps no timestamps.
-   */
-  timestampedWindowStore<K, V>(
-    descriptor: WindowStoreDescriptor<K, V>,
-  ): TimestampedWindowStore<K, V> {
-    const { node, store } = this.#find(descriptor)
-    if (!node.timestamped) throw new StreamsError('STORE_UNKNOWN', { store: descriptor.name })
-    return new StampedWindowView(store as TimestampedWindowStore<K, V>)
-  }
-
-  /**
-   * A session store of the program.
-   *
-   * @throws StreamsError `STORE_UNKNOWN`.
-   */
-  sessionStore<K, V>(descriptor: SessionStoreDescriptor<K, V>): SessionStore<K, V> {
-    return this.#find(descriptor).store as SessionStore<K, V>
-  }
-
-  /**
-   * A versioned store of the program.
-   *
-   * @throws StreamsError `STORE_UNKNOWN`.
-   */
-  versionedStore<K, V>(descriptor: VersionedStoreDescriptor<K, V>): VersionedStore<K, V> {
-    return this.#find(descriptor).store as VersionedStore<K, V>
-  }
-
-  /** The store of that name, if it is of that kind. */
-  #find(descriptor: AnyStore): { node: StoreNode; store: unknown } {
+  protected override findStore(descriptor: AnyStore): FoundStore {
     const { name } = descriptor
     const node = this.#topology.storeNode(descriptor)
     if (node === undefined) throw new StreamsError('STORE_UNKNOWN', { store: name })
