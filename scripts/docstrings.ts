@@ -39,6 +39,13 @@ function isCalled(member: ts.Node): boolean {
   return ts.isMethodSignature(member) || ts.isMethodDeclaration(member) || ts.isGetAccessor(member)
 }
 
+function isHidden(member: ts.Node): boolean {
+  const modifiers = ts.canHaveModifiers(member) ? (ts.getModifiers(member) ?? []) : []
+  return modifiers.some(
+    ({ kind }) => kind === ts.SyntaxKind.ProtectedKeyword || kind === ts.SyntaxKind.PrivateKeyword,
+  )
+}
+
 function grouped<T extends ts.Node>(
   nodes: readonly T[],
   nameOf: (node: T) => string | undefined,
@@ -54,7 +61,7 @@ function grouped<T extends ts.Node>(
 function checkMembers(owner: string, declaration: ts.Node): void {
   if (!ts.isInterfaceDeclaration(declaration) && !ts.isClassDeclaration(declaration)) return
   const members: ts.Node[] = [...declaration.members].filter(
-    (member) => isCalled(member) && !isInternal(member),
+    (member) => isCalled(member) && !isInternal(member) && !isHidden(member),
   )
   const named = grouped(members, (member) => {
     const { name } = member as ts.NamedDeclaration
