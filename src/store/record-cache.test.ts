@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { StreamsError } from '../errors.ts'
 import { MemoryEngine } from '../kv/memory-engine.ts'
 import type { Serde } from '../serde/serde.ts'
@@ -409,4 +409,66 @@ test('a cache of windows shows what is below when it cannot write an update', ()
   put(2, 7, 7.5)
   cache.flush()
   expect(cache.get(7)?.value).toBe(70)
+})
+
+describe('an update that the serdes refuse', () => {
+  const picky: Serde<number> = {
+    ...serdes.int,
+    serialize(value) {
+      if (value === 13) throw new RangeError('it brings bad luck')
+      return serdes.int.serialize(value)
+    },
+  }
+
+  test('fails the flush when nobody decides', () => {
+    const { cache, put } = setup({ key: serdes.string, value: picky })
+    put(1, 'a', 13)
+    expect(() => cache.flush()).toThrow('it brings bad luck')
+  })
+
+  test('is forgotten when it is decided so, and what was there before shows again', () => {
+    const refused: unknown[] = []
+    const heard: string[] = []
+    const { cache, put, log, record } = setup({
+      key: serdes.string,
+      value: picky,
+      listener: (key, value) => heard.push(`${key}=${value}`),
+      unwritable: (row, error) => refused.push([row, (error as Error).message, record.offset]),
+    })
+    put(1, 'a', 1)
+    cache.flush()
+    put(2, 'a', 13)
+    put(3, 'b', 13)
+    put(4, 'c', 3)
+    expect(cache.get('a')?.value).toBe(13)
+    cache.flush()
+    expect(refused).toEqual([
+      [{ key: 'a', value: 13 }, expect.stringContaining('it brings bad luck'), 20],
+      [{ key: 'b', value: 13 }, expect.stringContaining('it brings bad luck'), 30],
+    ])
+    expect(heard).toEqual(['a=1', 'c=3'])
+    expect(log).toEqual(['a=1@1', 'c=3@4'])
+    expect([cache.get('a')?.value, cache.get('b')?.value]).toEqual([1, undefined])
+    put(5, 'b', 5)
+    cache.flush()
+    expect(log.at(-1)).toBe('b=5@5')
+  })
+
+  test('may be one that has to make room, and the record is the present one afterwards', () => {
+    const refused: string[] = []
+    const { cache, put, record } = setup({
+      key: serdes.string,
+      value: picky,
+      budget: { bytesMax: 2 * 340, bytes: 0 },
+      unwritable: ({ key }) => refused.push(key),
+    })
+    put(1, 'a', 13)
+    put(2, 'b', 2)
+    const source = { key: Buffer.from('k'), value: null }
+    record.source = source
+    put(3, 'c', 3)
+    expect(refused).toEqual(['a'])
+    expect(record).toMatchObject({ offset: 30, source })
+    expect(cache.get('a')).toBe(undefined)
+  })
 })
