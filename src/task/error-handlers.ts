@@ -144,7 +144,8 @@ export class ErrorHandlers {
 
   /**
    * A record could not be written. Returns when it is to be passed over. Throws `RECORD_UNWRITABLE`,
-   * `HANDLER_FAILED`.
+   * `HANDLER_FAILED`. The step above may be asked about what a serde refuses, not about a `delivery`:
+   * it may be that of a changelog, which its store must not be without.
    */
   unwritable(
     node: string | undefined,
@@ -161,7 +162,8 @@ export class ErrorHandlers {
     if (result !== 'continue') {
       const detail = messageOf(error)
       const context = { ...where, sink: record.topic, origin, detail }
-      throw new StreamsError('RECORD_UNWRITABLE', context, { cause: error })
+      const failure = new StreamsError('RECORD_UNWRITABLE', context, { cause: error })
+      throw origin === 'delivery' ? finalError(failure) : failure
     }
     this.#passOver('production-error', { ...where, sink: record.topic }, error)
   }
