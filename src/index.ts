@@ -170,6 +170,7 @@ export type { Log, LogFields, LogLevel, LogSink } from './base/log.ts'
 export type { Logger, LoggerChoice } from './base/logger.ts'
 export { shutdownSignal } from './base/shutdown-signal.ts'
 export type { StreamsConfig } from './config.ts'
+export type { StateEngine } from './kv/state-engine.ts'
 export type {
   DeadLetterRecord,
   DeserializationErrorHandler,

@@ -133,6 +133,14 @@ describe.runIf(hasRocksdb)('files that are damaged', () => {
 })
 
 describe.runIf(hasRocksdb)('files that are in the way', () => {
+  test('what does not load in the thread that opens files is a failure, not the end', () => {
+    const { binding } = loadRocksdb(rocksdbFrom)
+    const keeper = RocksdbKeeper.for({ binding, path: join(directory, 'nothing.node') })
+    expect(() => keeper.open(home, {})).toThrow('Cannot find module')
+    expect(() => keeper.open(home, {})).toThrow('Cannot find module')
+    writeOne()
+  })
+
   test('a directory that cannot be made is a failure of the disk', () => {
     writeFileSync(home, 'a file')
     expect(failureCode(open)).toBe('DISK_FAILED')

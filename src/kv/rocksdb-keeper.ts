@@ -3,9 +3,10 @@ import { StreamsError } from '../errors.ts'
 import type { LoadedRocksdb } from './rocksdb-binding.ts'
 import { RocksdbFailure } from './rocksdb-failure.ts'
 
-/** What the thread is given when it starts: the file of the native code. */
+/** What the thread is given when it starts: the file of the native code, and a flag that it runs. */
 export interface KeeperSettings {
   readonly path: string
+  readonly running: Int32Array
 }
 
 /** To the thread: what to do, where the answer goes, and what wakes up who waits. */
@@ -21,6 +22,13 @@ export type KeeperAnswer =
 
 /** Opening reads the log of writes that was not flushed, at most some hundred megabytes. */
 const answerMsMax = 600_000
+const startMsMax = 30_000
+
+const newFlag = (): Int32Array => new Int32Array(new SharedArrayBuffer(4))
+
+function unavailable(detail: string): StreamsError {
+  return new StreamsError('ENGINE_UNAVAILABLE', { engine: 'rocksdb', detail })
+}
 
 /**
  * Opens and closes databases, each in one step, by a thread of its own (`rocksdb-thread.js`). The
@@ -53,16 +61,13 @@ export class RocksdbKeeper {
   }
 
   #ask(work: KeeperWork): bigint {
-    const flag = new Int32Array(new SharedArrayBuffer(4))
+    const flag = newFlag()
     const { port1, port2 } = new MessageChannel()
     try {
       this.#startedWorker().postMessage({ ...work, port: port2, flag }, [port2])
       Atomics.wait(flag, 0, 0, answerMsMax)
       const received: { message: KeeperAnswer } | undefined = receiveMessageOnPort(port1)
-      if (received === undefined) {
-        const detail = 'the thread that opens its files gives no answer'
-        throw new StreamsError('ENGINE_UNAVAILABLE', { engine: 'rocksdb', detail })
-      }
+      if (received === undefined) throw unavailable('the thread that opens its files is silent')
       const answer = received.message
       if ('failure' in answer) throw new RocksdbFailure(answer.failure, answer.code)
       return answer.handle
@@ -73,7 +78,8 @@ export class RocksdbKeeper {
 
   #startedWorker(): Worker {
     if (this.#worker !== undefined) return this.#worker
-    const settings: KeeperSettings = { path: this.#path }
+    const running = newFlag()
+    const settings: KeeperSettings = { path: this.#path, running }
     const worker = new Worker(new URL('./rocksdb-thread.js', import.meta.url), {
       workerData: settings,
       name: 'millpond-rocksdb',
@@ -81,6 +87,12 @@ export class RocksdbKeeper {
       execArgv: [],
     })
     worker.unref()
+    // It is told where somebody waits for it.
+    worker.on('error', () => undefined)
+    if (Atomics.wait(running, 0, 0, startMsMax) === 'timed-out') {
+      void worker.terminate()
+      throw unavailable('the thread that opens its files does not start (rocksdb-thread.js)')
+    }
     this.#worker = worker
     return worker
   }

@@ -22,11 +22,14 @@ import { parentPort, workerData } from 'node:worker_threads'
 /** @typedef {import('./rocksdb-binding.ts').NativeDatabase} NativeDatabase */
 /** @typedef {import('./rocksdb-binding.ts').RocksdbBinding} RocksdbBinding */
 
-const { path } = /** @type {KeeperSettings} */ (workerData)
+const { path, running } = /** @type {KeeperSettings} */ (workerData)
 const require = createRequire(import.meta.url)
 
 /** @type {Map<bigint, NativeDatabase>} */
 const databases = new Map()
+
+Atomics.store(running, 0, 1)
+Atomics.notify(running, 0)
 
 parentPort?.on('message', (/** @type {KeeperRequest} */ request) => {
   /** @type {(answer: KeeperAnswer) => void} */
