@@ -180,7 +180,7 @@ describe('optimization', () => {
       'there is no optimization "every"; there are: none, all, reuse-ktable-source-topics, merge-repartition-topics, single-store-self-join',
     )
     expect(
-      failureOf(() => new StreamsBuilder({ optimize: ['merge.repartition.topics' as never] })).code,
+      failureOf(() => new StreamsBuilder({ optimize: ['merge.repartition.topics'] as never })).code,
     ).toBe('TOPOLOGY_INVALID')
   })
 

@@ -58,7 +58,11 @@ export interface StoreContext {
   readonly cacheBytesMax: number
   readonly metrics: StreamsMetrics
   /** Decides about an update that leaves the cache of a store, and that its serdes refuse; may throw. */
-  unwritable?(store: string, row: { key: unknown; value: unknown }, error: unknown): void
+  readonly unwritable?: (
+    store: string,
+    row: { key: unknown; value: unknown },
+    error: unknown,
+  ) => void
 }
 
 /**

@@ -24,10 +24,12 @@ function stepOf(options: { concurrency: number; timeoutMs?: number }) {
       timeoutMs: options.timeoutMs ?? 1000,
       call: (key, _value, signal) => {
         begun.push(String(key))
-        signal.addEventListener('abort', () => aborted.push(`${key}: ${signal.reason.message}`))
+        signal.addEventListener('abort', () =>
+          aborted.push(`${String(key)}: ${(signal.reason as Error).message}`),
+        )
         return new Promise((resolve, reject) => calls.set(String(key), { resolve, reject }))
       },
-      settled: (key, result) => forwarded.push(`${key}=${result}@${record.offset}`),
+      settled: (key, result) => forwarded.push(`${String(key)}=${String(result)}@${record.offset}`),
     },
     {
       clock,

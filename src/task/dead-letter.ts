@@ -50,7 +50,7 @@ function stackOf(error: unknown): string {
   const parts: string[] = []
   let current: unknown = error
   for (let depth = 0; depth < causeDepthMax && current !== undefined; depth += 1) {
-    const { stack = String(current), cause } = current instanceof Error ? current : {}
+    const { stack = messageOf(current), cause } = current instanceof Error ? current : {}
     parts.push(depth === 0 ? stack : `Caused by: ${stack}`)
     current = cause
   }

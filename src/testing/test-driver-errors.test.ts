@@ -477,7 +477,7 @@ describe('a handler that fails', () => {
           offset: 1,
         },
       })
-      expect(String((error as Error).message)).toContain('it is bad')
+      expect((error as Error).message).toContain('it is bad')
       expect(values()).toEqual(['good'])
     })
   }

@@ -46,8 +46,10 @@ export function changelogConfigs(
         'min.compaction.lag.ms': sum(descriptor.historyRetention, additionalCompactionLag),
         ...own,
       }
-    default:
+    case 'key-value':
       return { 'cleanup.policy': 'compact', ...topicConfigs, ...own }
+    default:
+      throw new TypeError(descriptor satisfies never)
   }
 }
 

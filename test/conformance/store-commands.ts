@@ -65,7 +65,7 @@ function windowCommand(
   store: Windows | TimestampedWindows,
   { key, words, timestamp, timestamped }: Command,
 ): string {
-  const [name, first, second, third, fourth] = words
+  const [name = '', first, second, third, fourth] = words
   const rows = (found: Iterable<[Windowed<unknown>, unknown]>): string =>
     [...found]
       .map(([windowed, value]) => `${windowText(windowed)}=${shown(value, timestamped)}`)
@@ -97,7 +97,7 @@ function windowText({ key, window }: Windowed<unknown>): string {
 }
 
 function sessionCommand(store: Sessions, { key, words }: Command): string {
-  const [name, first, second, third, fourth] = words
+  const [name = '', first, second, third, fourth] = words
   const rows = (found: Iterable<[Windowed<unknown>, unknown]>): string =>
     [...found].map(([session, value]) => `${windowText(session)}=${text(value)}`).join(' ')
   switch (name) {
@@ -121,7 +121,7 @@ function sessionCommand(store: Sessions, { key, words }: Command): string {
 }
 
 function versionCommand(store: Versions, { key, words }: Command): string {
-  const [name, first, second] = words
+  const [name = '', first, second] = words
   switch (name) {
     case 'put':
       return text(store.put(key, valueOf(second), time(first)) ?? 'latest')

@@ -44,7 +44,16 @@ function printed(value: unknown): string {
     const { key, window } = value
     return `[${printed(key)}@${window.start}/${window.end}]`
   }
-  return typeof value === 'object' ? JSON.stringify(value) : String(value as number)
+  switch (typeof value) {
+    case 'number':
+    case 'bigint':
+    case 'boolean':
+      return String(value)
+    case 'object':
+      return JSON.stringify(value)
+    default:
+      return typeof value
+  }
 }
 
 function isWindowed(value: unknown): value is Windowed<unknown> {

@@ -6,6 +6,7 @@ import { InvalidCase, type Step, type StoreSpec } from '../case.ts'
 import { serdeOf } from '../formats.ts'
 import type { OpCall, OpFamily, Stream } from './op.ts'
 
+// oxlint-disable-next-line typescript/no-generated-empty-object-type -- never null, else anything
 type OtherTable = KTable<NonNullable<unknown>, object>
 
 function tableOptionsOf(call: OpCall): TableJoinOptions<unknown, unknown> {

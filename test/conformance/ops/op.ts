@@ -57,6 +57,7 @@ export class OpCall {
   }
 
   /** What the n-th step in `from` gave; absent: the step before. */
+  // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the op knows what it takes
   input<T>(index = 0): T {
     const input = this.#inputs(index)
     if (input === undefined) throw new InvalidCase(`${this.step.op} needs another input`)
