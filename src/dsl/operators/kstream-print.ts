@@ -44,16 +44,10 @@ function printed(value: unknown): string {
     const { key, window } = value
     return `[${printed(key)}@${window.start}/${window.end}]`
   }
-  switch (typeof value) {
-    case 'number':
-    case 'bigint':
-    case 'boolean':
-      return String(value)
-    case 'object':
-      return JSON.stringify(value)
-    default:
-      return typeof value
-  }
+  if (typeof value === 'object') return JSON.stringify(value)
+  const isPlain =
+    typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean'
+  return isPlain ? String(value) : typeof value
 }
 
 function isWindowed(value: unknown): value is Windowed<unknown> {
