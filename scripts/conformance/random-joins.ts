@@ -25,6 +25,8 @@ export interface RandomSide {
 
 /** Each join multiplies records, as a step of lists does. */
 const joinsMax = 2
+const inner = ['joinStream']
+const outer = ['leftJoinStream', 'outerJoinStream']
 const both = { key: true, value: true }
 
 /** Adds steps below streams. */
@@ -61,7 +63,8 @@ export class RandomJoins {
     // Kafka Streams cannot show rows of windows without a length.
     if (windows.before + windows.after === 0) windows.after += 1
     const id = this.#add({
-      op: this.#chance.pick(['joinStream', 'leftJoinStream', 'outerJoinStream']),
+      // Kafka Streams cannot tell that two arrays of bytes are the same key, and deletes a row twice.
+      op: this.#chance.pick(from.key === 'bytes' ? inner : [...inner, ...outer]),
       from: [from.id, other.id],
       with: joiner,
       windows,
