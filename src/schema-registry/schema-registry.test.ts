@@ -84,6 +84,13 @@ test('all languages work with a registry in this process, with parts', async () 
   expect(await codeOf(() => broken.load())).toBe('SCHEMA_REGISTRY_NOT_FOUND')
 })
 
+test('a serde can be put into another one', async () => {
+  await using registry = new SchemaRegistry({ url: 'mock://functions' })
+  const serde = registry.avro<User>({ subject: 's', schema: user, register: true })
+  const other = { ...serde, name: 'other' }
+  expect(plain(other.deserialize(other.serialize({ id: 'a' })))).toEqual({ id: 'a' })
+})
+
 test('keys stand in URLs as JSON', async () => {
   await using registry = new SchemaRegistry({ url: 'mock://keys' })
   const key = registry.avro<User>({ subject: 's', schema: user, register: true })

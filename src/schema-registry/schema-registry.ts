@@ -102,6 +102,13 @@ export class SchemaRegistry implements AsyncDisposable {
     const parts = { subject, register, format, client: this.#client, exchange: this.#exchange }
     const serde = new SubjectSerde<T>(parts)
     this.#serdes.push(serde)
-    return serde
+    // A plain object, as all serdes are: its functions can be taken out, and others put in their place.
+    return Object.freeze({
+      name: serde.name,
+      text: serde.text,
+      serialize: (value: T) => serde.serialize(value),
+      deserialize: (bytes: Uint8Array) => serde.deserialize(bytes),
+      load: () => serde.load(),
+    })
   }
 }
