@@ -137,7 +137,11 @@ function documentedNodes(declaration: ts.Node): ts.Node[] {
 
 function importsOf(exported: readonly DoorExport[]): string {
   const byDoor = new Map<string, Map<string, boolean>>()
+  // A name that two doors export is the same in both.
+  const seen = new Set<string>()
   for (const { door, name, isType } of exported) {
+    if (seen.has(name)) continue
+    seen.add(name)
     const names = byDoor.get(door) ?? new Map<string, boolean>()
     byDoor.set(door, names.set(name, isType))
   }
