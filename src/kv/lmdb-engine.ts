@@ -106,21 +106,22 @@ function rangeOptions({ from, to, toExclusive, reverse }: KvRange): {
   const upper = to && encodeBound(to)
   const isLowerExcluded = lower?.isCut === true
   const isUpperExcluded = toExclusive === true && upper?.isCut !== true
-  return reverse === true
-    ? {
-        start: upper?.key,
-        end: lower?.key,
-        reverse: true,
-        exclusiveStart: isUpperExcluded,
-        inclusiveEnd: !isLowerExcluded,
-      }
-    : {
-        ...(lower && { start: lower.key }),
-        end: upper?.key,
-        reverse: false,
-        exclusiveStart: isLowerExcluded,
-        inclusiveEnd: !isUpperExcluded,
-      }
+  if (reverse === true) {
+    return {
+      start: upper?.key,
+      end: lower?.key,
+      reverse: true,
+      exclusiveStart: isUpperExcluded,
+      inclusiveEnd: !isLowerExcluded,
+    }
+  }
+  const options = {
+    end: upper?.key,
+    reverse: false,
+    exclusiveStart: isLowerExcluded,
+    inclusiveEnd: !isUpperExcluded,
+  }
+  return lower === undefined ? options : Object.assign(options, { start: lower.key })
 }
 
 function read(database: Binary, key: Buffer, transaction?: Transaction): Buffer | undefined {

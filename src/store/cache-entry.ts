@@ -39,6 +39,8 @@ export class CacheEntry<K, V> implements SortedRow, Used {
   isDirty = false
   /** A flush has taken it, and has not written it yet. */
   isFlushing = false
+  /** False: the store below has never had the key. */
+  mayBeBelow = true
 
   #recordTimestamp = -1
   #offset = -1

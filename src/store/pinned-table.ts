@@ -110,10 +110,10 @@ export class PinnedTable implements ByteTable {
       toExclusive,
       reverse,
     }
-    const stages = [this.#open, this.#waiting, this.#writing]
-    const pins = stages.flatMap((stage) =>
-      stage === undefined || stage.size === 0 ? [] : [stage.cursor(bounds)],
-    )
+    const pins: RowSource<Pin>[] = []
+    for (const stage of [this.#open, this.#waiting, this.#writing]) {
+      if (stage !== undefined && stage.size > 0) pins.push(stage.cursor(bounds))
+    }
     const engineRows = this.rows.scan(range, this.format)
     return new PinnedRows(pins, engineRows, reverse === true)
   }

@@ -411,6 +411,56 @@ test('a cache of windows shows what is below when it cannot write an update', ()
   expect(cache.get(7)?.value).toBe(70)
 })
 
+describe('a window that comes and goes within the cache', () => {
+  const windowed = { timeOf: (key: number) => key, newestBelow: () => 5 }
+  const given = { key: serdes.int, value: serdes.int, windowed }
+
+  test('leaves no trace, unless there may be one below', () => {
+    const heard: unknown[] = []
+    const { cache, log, put } = setup({ ...given, listener: (...told) => heard.push(told) })
+    put(1, 6, 60)
+    put(2, 6, undefined)
+    expect(cache.get(6)).toBe(undefined)
+    expect(cache.cachedBytes()).toBe(0)
+    cache.flush()
+    expect([log, heard]).toEqual([[], []])
+    put(6, 6, 61)
+    cache.flush()
+    put(7, 6, undefined)
+    cache.flush()
+    expect(log).toEqual(['6=61@6', '6=null@7'])
+  })
+
+  test('is not shown by a scan after another one', () => {
+    const { cache, put } = setup({ ...given, listener: () => undefined })
+    const rows = (): unknown[] => {
+      using scan = cache.scan({})
+      const shown: unknown[] = []
+      for (let row = scan.next(); row !== undefined; row = scan.next()) shown.push(row.value)
+      return shown
+    }
+    put(1, 6, 60)
+    put(1, 7, 70)
+    expect(rows()).toEqual([60, 70])
+    put(2, 6, undefined)
+    expect(rows()).toEqual([70])
+  })
+
+  test('is written and deleted when it goes on its way down', () => {
+    const { cache, log, put } = setup({
+      ...given,
+      listener: (key) => {
+        if (key === 6) put(3, 7, undefined)
+      },
+    })
+    put(1, 6, 60)
+    put(2, 7, 70)
+    cache.flush()
+    expect(cache.get(7)).toBe(undefined)
+    expect(log).toEqual(['6=60@1', '7=70@2', '7=null@3'])
+  })
+})
+
 describe('an update that the serdes refuse', () => {
   const picky: Serde<number> = {
     ...serdes.int,

@@ -34,6 +34,8 @@ import { ValueSizer } from './value-sizer.ts'
 const entryOverheadBytes = 280
 /** A key whose serde does not tell its size. */
 const keyBytesDefault = 64
+/** Entries that are kept at most though they were dropped, unless there are as many others. */
+const droppedEntriesMax = 1024
 /** Flushes that may follow one another because listeners make entries dirty again. */
 const flushRoundsMax = 1000
 
@@ -142,6 +144,7 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
   put(key: K, value: V | undefined, timestamp: number): void {
     let entry = this.#entries.find(key)
     if (entry === undefined) entry = this.#insert(key)
+    else if (value === undefined && this.#isUnheardOf(entry)) return this.#drop(entry)
     else if (entry.isFlushing || this.#isScanned(entry)) entry = this.#replace(entry)
     entry.value = value
     entry.timestamp = timestamp
@@ -151,6 +154,22 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
     entry.updatedAt = stamp
     if (!entry.isDirty) this.#markDirty(entry)
     this.#resize(entry)
+  }
+
+  /** Nobody below has heard of it: it may go as it came. */
+  #isUnheardOf(entry: CacheEntry<K, V>): boolean {
+    const isNew = !entry.mayBeBelow && !entry.isFlushing
+    return isNew && this.#listener !== undefined && this.#order === undefined
+  }
+
+  #drop(entry: CacheEntry<K, V>): void {
+    this.#markClean(entry)
+    this.#forget(entry)
+    const dirty = this.#dirty
+    if (dirty.at(-1) === entry) dirty.pop()
+    else if (dirty.length > 2 * this.#dirtyCount + droppedEntriesMax) {
+      this.#dirty = dirty.filter(({ isDirty }) => isDirty)
+    }
   }
 
   #markDirty(entry: CacheEntry<K, V>): void {
@@ -211,6 +230,8 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
     const keySize = entryOverheadBytes + (this.#keySizeOf?.(key) ?? keyBytesDefault)
     const { id, key: own } = this.#entries.identify(key)
     const entry = new CacheEntry<K, V>(id, own, { epoch: this.#scanCount, keySize })
+    const windowed = this.#windowed
+    if (windowed !== undefined) entry.mayBeBelow = !this.hasAllFrom(windowed.timeOf(own))
     this.#entries.set(entry)
     return entry
   }
@@ -228,6 +249,7 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
     const fresh = new CacheEntry<K, V>(id, key, { epoch: this.#scanCount, keySize })
     fresh.keyBytes = keyBytes
     fresh.text = text
+    fresh.mayBeBelow = entry.isFlushing || entry.mayBeBelow
     this.#entries.set(fresh)
     return fresh
   }
@@ -372,10 +394,15 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
     return isOwn ? entry.timestamp : entry.recordTimestamp
   }
 
-  /** What the entry says is below. */
+  /** What the entry says is below. Windows seldom change once they are written: their bytes go. */
   #settle(entry: CacheEntry<K, V>): void {
     entry.isFlushing = false
     if (entry.value === undefined) this.#forget(entry)
+    else entry.mayBeBelow = true
+    if (this.#windowed !== undefined && this.#order === undefined && this.#openScans === 0) {
+      entry.keyBytes = undefined
+      entry.text = ''
+    }
   }
 
   remove(key: K): void {

@@ -174,23 +174,35 @@ export class SegmentTables implements EngineTable {
     const { from, to, toExclusive, reverse } = range
     const first = from === undefined ? undefined : readTime(from, 0)
     const last = to === undefined ? undefined : readTime(to, 0)
+    const segments = this.#between(first, last)
+    if (reverse === true) segments.reverse()
+    const scans = segments.map(({ id, prefix, table }) => {
+      const isLast = id === last
+      const bounds = {
+        from: id === first ? from?.subarray(segmentBytes) : undefined,
+        to: isLast ? to?.subarray(segmentBytes) : undefined,
+        toExclusive: isLast ? toExclusive : undefined,
+        reverse,
+      }
+      return { prefix, rows: table.range(bounds) }
+    })
+    return new SegmentRows(scans, format)
+  }
+
+  /** Segments from one to another, both included, in their order. */
+  #between(first: number | undefined, last: number | undefined): Segment[] {
+    if (first !== undefined && first === last) {
+      const segment = this.#segments.get(first)
+      const isSeen = segment !== undefined && !this.#isExpired(first, this.#expiredBefore)
+      return isSeen ? [segment] : []
+    }
     const segments = [...this.#segments.values()].filter(
       ({ id }) =>
         !this.#isExpired(id, this.#expiredBefore) &&
         (first === undefined || compareSegments(id, first) >= 0) &&
         (last === undefined || compareSegments(id, last) <= 0),
     )
-    segments.sort((a, b) => compareSegments(a.id, b.id))
-    if (reverse === true) segments.reverse()
-    const scans = segments.map(({ id, prefix, table }) => ({
-      prefix,
-      rows: table.range({
-        ...(id === first && from !== undefined && { from: from.subarray(segmentBytes) }),
-        ...(id === last && to !== undefined && { to: to.subarray(segmentBytes), toExclusive }),
-        reverse,
-      }),
-    }))
-    return new SegmentRows(scans, format)
+    return segments.sort((a, b) => compareSegments(a.id, b.id))
   }
 
   approximateEntryCount(): number {

@@ -2,18 +2,21 @@ import { keyText } from '../kv/sorted-rows.ts'
 import type { Serde } from '../serde/serde.ts'
 import type { CacheEntry, CacheKey } from './cache-entry.ts'
 import type { CacheIndex } from './cache-index.ts'
+import type { WindowedQuery } from './windowed-keys.ts'
 import type { Window, Windowed } from './windowed.ts'
 
 /** By the end, then by the start. */
 export const compareWindows = (a: Window, b: Window): number =>
   a.end === b.end ? a.start - b.start : a.end - b.end
 
-/** The windows of one key, by their time. */
+/** The windows of one key that are in the cache, by their time. */
 interface WindowsOfKey<K, V> {
   readonly id: CacheKey
   readonly key: K
   /** Beside the entries, in an array of numbers: a search reads nothing else. */
   readonly times: number[]
+  /** The same array where the times are the starts. */
+  readonly starts: number[]
   readonly entries: CacheEntry<Windowed<K>, V>[]
 }
 
@@ -26,7 +29,10 @@ export class WindowedIndex<K, V> implements CacheIndex<Windowed<K>, V> {
   /** Of sessions, several may end together. */
   readonly #isOfSessions: boolean
   readonly #windows = new Map<CacheKey, WindowsOfKey<K, V>>()
-  /** The key that was found last: its windows follow one another. */
+  /**
+   * The key that was found last: its windows follow one another. It may have none, for a moment: a
+   * session that grows leaves and comes again.
+   */
   #latest: WindowsOfKey<K, V> | undefined
   #size = 0
 
@@ -56,8 +62,15 @@ export class WindowedIndex<K, V> implements CacheIndex<Windowed<K>, V> {
     // Two objects may have the same bytes, and one may have changed; zero is not negative zero.
     if (latest !== undefined && typeof key !== 'object' && Object.is(latest.key, key)) return latest
     const windows = this.#windows.get(this.#idOf(key))
-    if (windows !== undefined) this.#latest = windows
+    if (windows !== undefined) this.#remember(windows)
     return windows
+  }
+
+  #remember(windows: WindowsOfKey<K, V>): void {
+    const latest = this.#latest
+    if (latest === windows) return
+    if (latest?.entries.length === 0) this.#windows.delete(latest.id)
+    this.#latest = windows
   }
 
   #idOf(key: K): CacheKey {
@@ -68,22 +81,31 @@ export class WindowedIndex<K, V> implements CacheIndex<Windowed<K>, V> {
   }
 
   /** Index of the first window that is not before. */
-  #placeOf({ times, entries }: WindowsOfKey<K, V>, window: Window): number {
+  #placeOf({ times, starts }: WindowsOfKey<K, V>, window: Window): number {
     const time = this.timeOf(window)
     let at = lowerBound(times, time)
     if (!this.#isOfSessions) return at
-    while (times[at] === time && (startAt(entries, at) as number) < window.start) at += 1
+    while (times[at] === time && (starts[at] as number) < window.start) at += 1
     return at
   }
 
-  #isAt({ times, entries }: WindowsOfKey<K, V>, at: number, window: Window): boolean {
-    if (times[at] !== this.timeOf(window)) return false
-    return !this.#isOfSessions || startAt(entries, at) === window.start
+  #isAt({ times, starts }: WindowsOfKey<K, V>, at: number, { start, end }: Window): boolean {
+    return starts[at] === start && (!this.#isOfSessions || times[at] === end)
   }
 
-  /** The windows of a key that are in the cache, by their time; not to be kept. */
-  entriesOf(key: K): readonly CacheEntry<Windowed<K>, V>[] {
-    return this.#windowsOf(key)?.entries ?? []
+  /** Tells of the windows of a key whose times are those of a query, by their time. */
+  forEachOf(
+    key: K,
+    { lowest, highest, latestEnd = Infinity }: WindowedQuery,
+    tell: (entry: CacheEntry<Windowed<K>, V>) => void,
+  ): void {
+    const windows = this.#windowsOf(key)
+    if (windows === undefined) return
+    const { times, starts, entries } = windows
+    const latest = this.#isOfSessions ? latestEnd : highest
+    for (let at = lowerBound(times, lowest); (times[at] as number) <= latest; at += 1) {
+      if ((starts[at] as number) <= highest) tell(entries[at] as CacheEntry<Windowed<K>, V>)
+    }
   }
 
   identify({ key, window }: Windowed<K>): { id: CacheKey; key: Windowed<K> } {
@@ -95,40 +117,35 @@ export class WindowedIndex<K, V> implements CacheIndex<Windowed<K>, V> {
     const { id, key } = entry
     let windows = this.#windows.get(id)
     if (windows === undefined) {
-      windows = { id, key: key.key, times: [], entries: [] }
+      const times: number[] = []
+      const starts = this.#isOfSessions ? [] : times
+      windows = { id, key: key.key, times, starts, entries: [] }
       this.#windows.set(id, windows)
     }
-    this.#latest = windows
-    const { times, entries } = windows
-    const at = this.#placeOf(windows, key.window)
-    if (this.#isAt(windows, at, key.window)) {
+    this.#remember(windows)
+    const { times, starts, entries } = windows
+    const { window } = key
+    const at = this.#placeOf(windows, window)
+    if (this.#isAt(windows, at, window)) {
       entries[at] = entry
       return
     }
-    const time = this.timeOf(key.window)
-    if (at === entries.length) {
-      times.push(time)
-      entries.push(entry)
-    } else {
-      times.splice(at, 0, time)
-      entries.splice(at, 0, entry)
-    }
+    insertAt(entries, at, entry)
+    insertAt(starts, at, window.start)
+    if (this.#isOfSessions) insertAt(times, at, window.end)
     this.#size += 1
   }
 
   delete(entry: CacheEntry<Windowed<K>, V>): boolean {
     const windows = this.#windows.get(entry.id)
     if (windows === undefined) return false
-    const { times, entries } = windows
+    const { times, starts, entries } = windows
     const at = this.#placeOf(windows, entry.key.window)
     if (entries[at] !== entry) return false
-    if (entries.length === 1) {
-      this.#windows.delete(entry.id)
-      if (this.#latest === windows) this.#latest = undefined
-    } else {
-      times.splice(at, 1)
-      entries.splice(at, 1)
-    }
+    removeAt(entries, at)
+    removeAt(starts, at)
+    if (this.#isOfSessions) removeAt(times, at)
+    if (entries.length === 0 && windows !== this.#latest) this.#windows.delete(entry.id)
     this.#size -= 1
     return true
   }
@@ -144,11 +161,15 @@ export class WindowedIndex<K, V> implements CacheIndex<Windowed<K>, V> {
   }
 }
 
-function startAt(
-  entries: readonly CacheEntry<Windowed<unknown>, unknown>[],
-  at: number,
-): number | undefined {
-  return entries[at]?.key.window.start
+/** Most often at the end. */
+function insertAt<T>(items: T[], at: number, item: T): void {
+  if (at === items.length) items.push(item)
+  else items.splice(at, 0, item)
+}
+
+function removeAt<T>(items: T[], at: number): void {
+  if (at === items.length - 1) items.pop()
+  else items.splice(at, 1)
 }
 
 /** Index of the first time that is not before; the newest are looked at first. */

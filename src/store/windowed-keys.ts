@@ -53,8 +53,6 @@ export abstract class WindowedKeys {
   abstract lastSegment(query: WindowedQuery): number
   /** The times of a row are those of a query. */
   protected abstract isWithin(key: Buffer, query: WindowedQuery): boolean
-  /** As `isWithin`, of a window that is known. */
-  abstract isWindowOf(window: Window, query: WindowedQuery): boolean
   /** The first and the last suffix of a query. */
   protected abstract writeBounds(from: Buffer, to: Buffer, at: number, query: WindowedQuery): void
   /** The order by time first. */
@@ -205,10 +203,6 @@ export class WindowKeys extends WindowedKeys {
     return start >= lowest && start <= highest
   }
 
-  isWindowOf({ start }: Window, { lowest, highest }: WindowedQuery): boolean {
-    return start >= lowest && start <= highest
-  }
-
   protected writeBounds(from: Buffer, to: Buffer, at: number, query: WindowedQuery): void {
     writeTime(from, Math.max(0, query.lowest), at)
     writeTime(to, query.highest, at)
@@ -268,10 +262,7 @@ export class SessionKeys extends WindowedKeys {
   }
 
   protected isWithin(key: Buffer, query: WindowedQuery): boolean {
-    return this.isWindowOf(this.windowOf(key), query)
-  }
-
-  isWindowOf({ start, end }: Window, query: WindowedQuery): boolean {
+    const { start, end } = this.windowOf(key)
     const { lowest, highest, latestEnd = Infinity } = query
     return end >= lowest && end <= latestEnd && start <= highest
   }

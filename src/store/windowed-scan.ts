@@ -206,17 +206,15 @@ interface CachedWindow<V> {
 
 /** The windows of a key in the cache, as they are: what changes later does not show. */
 function cachedWindows<K, V>(
-  { cache, keys }: WindowedTable<K, V>,
+  { cache }: WindowedTable<K, V>,
   key: K,
   query: WindowedQuery,
 ): CachedWindow<V>[] {
   const found: CachedWindow<V>[] = []
   if (cache === undefined) return found
-  for (const entry of cache.index.entriesOf(key)) {
-    const { window } = entry.key
-    if (!keys.isWindowOf(window, query)) continue
-    found.push({ window, value: entry.value, timestamp: entry.timestamp })
-  }
+  cache.index.forEachOf(key, query, (entry) => {
+    found.push({ window: entry.key.window, value: entry.value, timestamp: entry.timestamp })
+  })
   if (query.reverse) found.reverse()
   return found
 }
