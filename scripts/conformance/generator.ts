@@ -28,10 +28,25 @@ export function generateCase(seed: number, index: number): ConformanceCase {
   const onDeserializationError = isGlobal ? 'continue' : config?.onDeserializationError
   return {
     name,
-    config: { ...config, onDeserializationError, ...randomIdle(chance, config, topology) },
+    config: {
+      ...config,
+      onDeserializationError,
+      optimization: optimizationOf(config, topology),
+      ...randomIdle(chance, config, topology),
+    },
     topology,
     script: randomScript(chance, inputs),
   }
+}
+
+/** Kafka Streams merges repartition topics above processors that change the key: those are not compared. */
+function optimizationOf(
+  config: CaseConfig | undefined,
+  program: readonly Step[],
+): string | undefined {
+  const { optimization } = config ?? {}
+  const isMerged = optimization === 'all' || optimization?.includes('merge') === true
+  return isMerged && program.some(({ op }) => op === 'process') ? undefined : optimization
 }
 
 /**
