@@ -81,8 +81,9 @@ export class AvroFormat<T> implements SchemaFormat<T> {
     const check = countCheck(writtenType)
     return (bytes) => {
       check?.(bytes, prefixBytes)
-      // Whatever is made of bytes in it is a part of this copy.
-      const payload = Buffer.from(bytes.subarray(prefixBytes))
+      // The library copies what becomes bytes in the value.
+      const { buffer, byteOffset, length } = bytes
+      const payload = Buffer.from(buffer, byteOffset + prefixBytes, length - prefixBytes)
       return readType.fromBuffer(payload, resolver) as T
     }
   }
