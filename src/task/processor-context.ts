@@ -154,11 +154,8 @@ export class ProcessorContext implements NodeContext {
   }
 
   #child(name: string): TaskNode {
-    const child = this.#children.find((node) => node.name === name)
-    if (child === undefined) {
-      throw new Error(`there is no child ${name}, or it is not connected to ${this.node}`)
-    }
-    return child
+    for (const child of this.#children) if (child.name === name) return child
+    throw new Error(`there is no child ${name}, or it is not connected to ${this.node}`)
   }
 
   store(name: string): unknown {
