@@ -123,7 +123,8 @@ function finalCounts(): Topology {
     .groupByKey()
     .windowedBy(size10)
     .emitStrategy('on-window-close')
-    .count({ store: 'counts' })
+    // So long that windows which were emitted are still there.
+    .count({ store: 'counts', retention: 1000 })
     .toStream()
     .to(perTen)
   return builder.build()
