@@ -1,23 +1,22 @@
 /** Programs of all operators, well typed, with names, stores and serdes in all the ways there are. */
-import type { Step, StoreSpec } from '../../test/conformance/case.ts'
+import type { Step } from '../../test/conformance/case.ts'
 import type { Chance } from './chance.ts'
+import { RandomChanges, type ChangeKind } from './random-changes.ts'
 import { RandomGlobals } from './random-global.ts'
 import { RandomJoins } from './random-joins.ts'
 import { serdeNames, type Serdes } from './random-script.ts'
+import { randomStepStore } from './random-step-store.ts'
 import { RandomTables } from './random-tables.ts'
 import { RandomUserProcessors } from './random-user-processors.ts'
 import { RandomWindows } from './random-windows.ts'
 import {
   randomAggregator,
   randomFunction,
-  randomListFunction,
   randomPredicate,
   randomReducer,
 } from './typed-functions.ts'
 
 const stepsMax = 14
-/** Records multiply in lists; a chain of more than this many steps of lists is not made longer. */
-const listStepsMax = 2
 
 /** A stream or table while the program is written. */
 interface Open {
@@ -55,6 +54,7 @@ export class RandomProgram {
   readonly #steps: Step[] = []
   readonly #open: Open[] = []
   readonly #groupings: Grouping[] = []
+  readonly #changes: RandomChanges
   readonly #globals: RandomGlobals
   readonly #joins: RandomJoins
   readonly #processors: RandomUserProcessors
@@ -66,11 +66,12 @@ export class RandomProgram {
   constructor(chance: Chance, inputs: Map<string, Serdes>) {
     this.#chance = chance
     this.#inputs = inputs
+    this.#changes = new RandomChanges(chance, (step) => this.#add(step))
     this.#globals = new RandomGlobals(chance, inputs, (step) => this.#add(step))
     this.#tables = new RandomTables(
       chance,
       (step) => this.#add(step),
-      (serdes, probability) => this.#store(serdes, probability, true),
+      (serdes, probability) => randomStepStore(chance, serdes, probability, true),
     )
     this.#processors = new RandomUserProcessors(chance, inputs, (step) => this.#add(step))
     this.#joins = new RandomJoins(chance, inputs, (step) => this.#add(step))
@@ -121,7 +122,7 @@ export class RandomProgram {
     const { key, value, timestamp } = step
     // Functions are compared by identity, and each step has its own: such a topic is read once.
     if (timestamp === undefined) this.#sources.push({ op, step })
-    const store = op === 'table' ? this.#store({ key, value }, 0.5) : {}
+    const store = op === 'table' ? randomStepStore(this.#chance, { key, value }, 0.5) : {}
     const id = this.#add({ op, ...step, ...this.#chance.name(), ...store })
     this.#open.push({ id, kind: op, key, value, ...all, changedKey: false, listSteps: 0 })
   }
@@ -148,10 +149,10 @@ export class RandomProgram {
   #addStreamStep(from: Open): void {
     const ops: (() => void)[] = [
       () => this.#filter(from),
-      () => this.#map(from),
-      () => this.#mapValues(from),
-      () => this.#flat(from),
-      () => this.#selectKey(from),
+      () => this.#change(from, 'map'),
+      () => this.#change(from, 'mapValues'),
+      () => this.#change(from, 'flat'),
+      () => this.#change(from, 'selectKey'),
       () => this.#look(from),
       () => this.#merge(from),
       () => this.#toTable(from),
@@ -180,59 +181,9 @@ export class RandomProgram {
     this.#open.push({ ...from, id })
   }
 
-  #map(from: Open): void {
-    const [toKey, key] = randomFunction(this.#chance, from)
-    const [toValue, value] = randomFunction(this.#chance, from)
-    this.#addMap(from, { op: 'map', with: [toKey, toValue] }, { key, value })
-  }
-
-  #mapValues(from: Open): void {
-    const [spec, value] = randomFunction(this.#chance, from)
-    this.#addMap(from, { op: 'mapValues', with: spec }, { value })
-  }
-
-  #selectKey(from: Open): void {
-    const [spec, key] = randomFunction(this.#chance, from)
-    this.#addMap(from, { op: 'selectKey', with: spec }, { key })
-  }
-
-  #flat(from: Open): void {
-    if (from.listSteps >= listStepsMax) return
-    const [list, item] = randomListFunction(this.#chance, from.value)
-    if (this.#chance.is(0.5)) {
-      this.#addMap(from, { op: 'flatMapValues', with: list }, { value: item }, 1)
-      return
-    }
-    const [toKey, key] = randomFunction(this.#chance, { ...from, value: item })
-    const [toValue, value] = randomFunction(this.#chance, { ...from, value: item })
-    this.#addMap(from, { op: 'flatMap', with: [list, toKey, toValue] }, { key, value }, 1)
-  }
-
-  /** A step that gives another key or value, and may state the serdes of what it gives. */
-  #addMap(
-    from: Open,
-    step: { op: string; with: string | string[] },
-    types: { key?: string; value?: string },
-    listSteps = 0,
-  ): void {
-    const stated = this.#chance.is(0.5) ? types : {}
-    const id = this.#add({ ...step, from: from.id, ...stated, ...this.#chance.name() })
-    const changes = { key: types.key !== undefined, value: types.value !== undefined }
-    this.#open.push({
-      ...from,
-      ...types,
-      id,
-      javaKnows: {
-        key: from.javaKnows.key && !changes.key,
-        value: from.javaKnows.value && !changes.value,
-      },
-      known: {
-        key: changes.key ? stated.key !== undefined : from.known.key,
-        value: changes.value ? stated.value !== undefined : from.known.value,
-      },
-      changedKey: from.changedKey || changes.key,
-      listSteps: from.listSteps + listSteps,
-    })
+  #change(from: Open, kind: ChangeKind): void {
+    const changed = this.#changes.step(from, kind)
+    if (changed !== undefined) this.#open.push(changed)
   }
 
   #join(from: Open): void {
@@ -294,10 +245,10 @@ export class RandomProgram {
     const mustState = !from.javaKnows.key || !from.javaKnows.value
     const knowsAll = from.known.key && from.known.value
     // A store of toTable inherits nothing in Kafka Streams, nor does that of a table's filter.
-    let stated: Partial<Step> = this.#store({ key, value }, 0.6, true)
+    let stated: Partial<Step> = randomStepStore(this.#chance, { key, value }, 0.6, true)
     // Unnamed, Kafka Streams needs the serdes here; Millpond has them from the steps above.
     if (stated.store === undefined && mustState) {
-      stated = knowsAll ? { key, value } : this.#store({ key, value }, 1, true)
+      stated = knowsAll ? { key, value } : randomStepStore(this.#chance, { key, value }, 1, true)
     }
     const id = this.#add({ op: 'toTable', from: from.id, ...stated, ...this.#chance.name() })
     this.#open.push({ ...from, id, kind: 'table', ...all, changedKey: false })
@@ -349,20 +300,20 @@ export class RandomProgram {
     const step = { op, from, ...this.#chance.name() }
     if (op === 'count') {
       this.#openTable(
-        this.#add({ ...step, ...this.#store({ key, value: 'long' }, 0.6) }),
+        this.#add({ ...step, ...randomStepStore(this.#chance, { key, value: 'long' }, 0.6) }),
         key,
         'long',
       )
       return
     }
     if (op === 'reduce') {
-      const store = this.#store({ key, value }, 0.6)
+      const store = randomStepStore(this.#chance, { key, value }, 0.6)
       const id = this.#add({ ...step, with: randomReducer(this.#chance, value), ...store })
       this.#openTable(id, key, value)
       return
     }
     const [initializer, fold, result] = randomAggregator(this.#chance, value)
-    const store = this.#store({ key, value: result }, 0.6, true)
+    const store = randomStepStore(this.#chance, { key, value: result }, 0.6, true)
     const stated = store.store === undefined ? { value: result } : store
     const id = this.#add({ ...step, with: [initializer, fold], ...stated })
     this.#openTable(id, key, result)
@@ -401,7 +352,7 @@ export class RandomProgram {
     }
     if (this.#chance.is(0.5)) {
       const { key, value } = from
-      const store = this.#store({ key, value }, 0.4, true)
+      const store = randomStepStore(this.#chance, { key, value }, 0.4, true)
       const op = this.#chance.pick(['filter', 'filterNot'])
       const step = {
         op,
@@ -414,7 +365,7 @@ export class RandomProgram {
       return
     }
     const [spec, value] = randomFunction(this.#chance, from)
-    const store = this.#store({ key: from.key, value }, 0.4, true)
+    const store = randomStepStore(this.#chance, { key: from.key, value }, 0.4, true)
     const step = { op: 'mapValues', from: from.id, with: spec, ...this.#chance.name(), ...store }
     const id = this.#add(step)
     const javaKnows = { key: from.javaKnows.key, value: false }
@@ -444,33 +395,5 @@ export class RandomProgram {
     const { id, key, value } = open
     const topic = this.#chance.is(0.1) ? 'shared-out' : `out-${this.#chance.number()}`
     this.#add({ op: 'to', from: id, topic, key, value, ...this.#chance.name() })
-  }
-
-  /** With that probability a store; `stated`: it must name the serdes. */
-  #store(
-    serdes: { key: string; value: string },
-    probability: number,
-    stated = false,
-  ): { store?: string | StoreSpec } {
-    if (!this.#chance.is(probability)) return {}
-    const name = this.#chance.name(1).name ?? 'store'
-    if (!stated && this.#chance.is(0.4)) return { store: name }
-    if (this.#chance.is(0.1)) {
-      const historyRetention = this.#chance.pick([0, 5, 100, 100_000])
-      // Kafka Streams does not look at names of such stores; Millpond refuses what is no name.
-      const legal = `versions-${this.#chance.number()}`
-      return { store: { name: legal, ...serdes, kind: 'versioned', historyRetention } }
-    }
-    return {
-      store: {
-        name,
-        ...serdes,
-        ...(this.#chance.is(0.4) && { caching: false }),
-        // In memory most of the time: opening files is what takes long.
-        ...(this.#chance.is(0.75) && { persistent: false }),
-        ...(this.#chance.is(0.1) && { changelog: false }),
-        ...(this.#chance.is(0.05) && { changelog: { 'retention.ms': '86400000' } }),
-      },
-    }
   }
 }
