@@ -167,7 +167,7 @@ function insertAt<T>(items: T[], at: number, item: T): void {
   else items.splice(at, 0, item)
 }
 
-function removeAt<T>(items: T[], at: number): void {
+function removeAt(items: unknown[], at: number): void {
   if (at === items.length - 1) items.pop()
   else items.splice(at, 1)
 }
