@@ -4,9 +4,9 @@
  */
 import { describe, expect, test } from 'vitest'
 import { randomInteger, seededRandom } from '../../src/base/random.ts'
-import { Admin } from '../../src/client/admin.ts'
 import { TestCluster } from '../integration/test-cluster.ts'
 import { Tally, rowsOf, type Amount, type Line } from './tally.ts'
+import { topicSettings } from './topic-settings.ts'
 
 /** Java programs start slowly, and wait for the group. */
 const slow = { timeout: 120_000 }
@@ -177,22 +177,9 @@ describe.concurrent.each([kafka, devBroker])('on $broker', ({ start }) => {
     await millpond.processed(signal)
     expect(rowsOf(instance)).toEqual(rows)
 
-    const admin = new Admin(cluster.client)
-    const settings = async (application: string): Promise<unknown> => {
-      const topics = await admin.listTopics()
-      const names = [...topics.keys()].filter((name) => name.startsWith(`${application}-`)).sort()
-      const configs = await admin.describeConfigs(
-        names.map((name) => ({ type: 'topic' as const, name })),
-      )
-      return names.map((name, index) => ({
-        name: name.slice(application.length),
-        partitions: topics.get(name)?.partitions.length,
-        configs: Object.fromEntries(
-          (configs[index] ?? []).map((entry) => [entry.name, [entry.value, entry.isDefault]]),
-        ),
-      }))
-    }
-    expect(await settings(millpond.applicationId)).toEqual(await settings(java.applicationId))
+    expect(await topicSettings(cluster, millpond.applicationId)).toEqual(
+      await topicSettings(cluster, java.applicationId),
+    )
 
     for (const store of ['sums', 'histories'])
       expect(await millpond.changelog(store)).toEqual(await java.changelog(store))

@@ -32,7 +32,7 @@ export function setup(): void {
  * Rejects with what it wrote to standard error when it fails, or when the signal ends it.
  */
 export function runJava(
-  program: 'Tally' | 'Orders' | 'Clients',
+  program: 'Tally' | 'Orders' | 'Visits' | 'Clients',
   args: readonly string[],
   signal: AbortSignal,
 ): Promise<string[]> {

@@ -21,6 +21,7 @@ import org.apache.kafka.streams.StoreQueryParameters;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.kstream.Materialized;
+import org.apache.kafka.streams.kstream.Windowed;
 import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.QueryableStoreTypes;
@@ -28,17 +29,32 @@ import org.apache.kafka.streams.state.ValueAndTimestamp;
 
 /**
  * One turn of Kafka Streams at an application: it processes all that there is, commits, prints its stores
- * (a row a line: store, key, value, timestamp), and leaves the group.
+ * (a row a line: store, key, value, timestamp; of windows: store, key, start, end, value, and timestamp
+ * unless they are sessions), and leaves the group.
  */
 final class Turn {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private final String bootstrap;
   private final String application;
+  private List<String> windows = List.of();
+  private List<String> sessions = List.of();
 
   Turn(String bootstrap, String application) {
     this.bootstrap = bootstrap;
     this.application = application;
+  }
+
+  /** Prints these stores of windows, too. */
+  Turn withWindows(String... stores) {
+    windows = List.of(stores);
+    return this;
+  }
+
+  /** Prints these stores of sessions, too. */
+  Turn withSessions(String... stores) {
+    sessions = List.of(stores);
+    return this;
   }
 
   /** A store of keys that are texts. */
@@ -61,6 +77,9 @@ final class Turn {
     config.put(StreamsConfig.STATE_DIR_CONFIG, directory);
     config.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, cacheBytes);
     config.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 100);
+    // By default, what has closed is looked for once a second.
+    config.put("__emit.interval.ms.kstreams.windowed.aggregation__", 0L);
+    config.put("__emit.interval.ms.kstreams.outer.join.spurious.results.fix__", 0L);
     // Else each look at the end of a changelog waits for half a second.
     config.put(ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG, 50);
     try (KafkaStreams streams = new KafkaStreams(topology, config);
@@ -76,6 +95,8 @@ final class Turn {
         Thread.sleep(20);
       }
       for (String store : stores) print(streams, store);
+      for (String store : windows) printWindows(streams, store);
+      for (String store : sessions) printSessions(streams, store);
       // What stays in the group by default would keep others out until its session ends.
       streams.close(
           CloseOptions.groupMembershipOperation(CloseOptions.GroupMembershipOperation.LEAVE_GROUP));
@@ -98,6 +119,39 @@ final class Turn {
                       String.valueOf(row.value.value()),
                       String.valueOf(row.value.timestamp()))));
     }
+  }
+
+  private static void printWindows(KafkaStreams streams, String store) {
+    var rows =
+        streams.store(
+            StoreQueryParameters.fromNameAndType(
+                store, QueryableStoreTypes.<String, Object>timestampedWindowStore()));
+    try (KeyValueIterator<Windowed<String>, ValueAndTimestamp<Object>> all = rows.all()) {
+      all.forEachRemaining(
+          row ->
+              printWindow(store, row.key, row.value.value() + "\t" + row.value.timestamp()));
+    }
+  }
+
+  private static void printSessions(KafkaStreams streams, String store) {
+    var rows =
+        streams.store(
+            StoreQueryParameters.fromNameAndType(
+                store, QueryableStoreTypes.<String, Object>sessionStore()));
+    try (KeyValueIterator<Windowed<String>, Object> all = rows.fetch(null, null)) {
+      all.forEachRemaining(row -> printWindow(store, row.key, row.value));
+    }
+  }
+
+  private static void printWindow(String store, Windowed<String> row, Object value) {
+    System.out.println(
+        String.join(
+            "\t",
+            store,
+            row.key(),
+            String.valueOf(row.window().start()),
+            String.valueOf(row.window().end()),
+            String.valueOf(value)));
   }
 
   private boolean areCommitted(Admin admin, List<List<String>> topics) throws Exception {
