@@ -35,9 +35,10 @@ export class RandomChanges {
         const [spec, key] = randomFunction(this.#chance, from)
         return this.#change(from, { op: 'selectKey', with: spec }, { key })
       }
-      case 'flat': {
+      case 'flat':
         return from.listSteps < listStepsMax ? this.#flat(from) : undefined
-      }
+      default:
+        throw new TypeError(kind satisfies never)
     }
   }
 

@@ -260,6 +260,7 @@ test('a table whose topic is its changelog is restored as far as the group has c
   const ends = restored.filter(({ phase }) => phase === 'end')
   // What came behind it was processed, not restored: it reached the output.
   expect(ends.reduce((sum, one) => sum + one.restored, 0)).toBe(3)
+  await second.close()
   expect((await readTexts(cluster, 'out')).filter((text) => text.startsWith('c'))).toEqual(['c=4'])
 })
 
