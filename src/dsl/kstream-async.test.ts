@@ -124,6 +124,21 @@ describe('mapValuesAsync', () => {
     expect(String(reason)).toContain('task 0_0 was given up')
   })
 
+  test('what closing code still forwards into a step is given up', () => {
+    const builder = new StreamsBuilder()
+    builder
+      .stream(input)
+      .process<string, string>(({ forward }) => ({
+        process: () => undefined,
+        close: () => forward({ key: 'a', value: 'last', timestamp: 0 }),
+      }))
+      .mapValuesAsync(async (value) => value)
+      .to(output)
+    const driver = new TopologyTestDriver(builder.build())
+    driver.input(input).pipe({ key: 'a', value: 'a' })
+    expect(() => driver.close()).not.toThrow()
+  })
+
   test('steps one behind the other, with a table between them, all come to rest', async () => {
     const builder = new StreamsBuilder()
     const seen: string[] = []

@@ -293,11 +293,12 @@ export class StreamWorker implements MembershipHandlers {
   }
 
   #process(): boolean {
-    if (this.#commit.isPending || this.#isDraining || this.#tasks.isBacklogged) return false
+    if (this.#commit.isPending || this.#tasks.isBacklogged) return false
     const { manager } = this.#tasks
+    const which = this.#isDraining ? 'synchronous' : 'all'
     try {
-      const processed = manager.process(this.#deadline())
-      return manager.punctuate() || processed > 0
+      const processed = manager.process(this.#deadline(), which)
+      return manager.punctuate(which) || processed > 0
     } catch (error) {
       this.#startAgainOrThrow(error)
       return false

@@ -153,6 +153,8 @@ describe('an asynchronous step', () => {
     expect(step.isEmpty).toBe(true)
     expect(step.settle()).toBe(0)
     expect(wakes()).toBe(0)
+    push('late', 3)
+    expect(step.isEmpty).toBe(true)
     expect(clock.timerCount).toBe(0)
   })
 })

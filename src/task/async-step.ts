@@ -52,6 +52,7 @@ export class AsyncStep implements AsyncQueue {
   readonly #calls: Call[] = []
   #begun = 0
   #running = 0
+  #isAborted = false
 
   constructor(options: AsyncStepOptions, ports: AsyncStepPorts) {
     this.#options = options
@@ -73,6 +74,8 @@ export class AsyncStep implements AsyncQueue {
   }
 
   push(key: unknown, value: unknown): void {
+    // Closing code of a task that was given up: nobody would hear of the result.
+    if (this.#isAborted) return
     this.#calls.push(new Call(key, value, { ...this.#ports.record }))
     this.#begin()
   }
@@ -96,6 +99,7 @@ export class AsyncStep implements AsyncQueue {
 
   /** The task is given up: what runs is told so, and nobody hears of its results. */
   abort(reason: Error): void {
+    this.#isAborted = true
     for (const call of this.#calls.splice(0)) {
       const { abort } = call
       call.end()

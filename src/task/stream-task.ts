@@ -5,7 +5,8 @@
  *     addRecords → partition group → source → processors ⇄ stores → record collector → sink
  *                                                            ↑ restore
  *
- * Everything is synchronous. A commit is an exchange with the worker: `prepareCommit` flushes the
+ * Everything is synchronous, but for steps whose code answers later (see async-step.ts): their results
+ * come with the task's turn. A commit is an exchange with the worker: `prepareCommit` flushes the
  * caches and tells the offsets; the worker flushes the producer and commits them; `committed` then
  * lets the stores go to their engines. Nothing may be processed in between: what the engines get
  * would be tagged with a changelog offset that does not match it.
@@ -206,7 +207,8 @@ export class StreamTask implements Task, ContextTask {
    * returns how many. Stream-time punctuations run in between.
    *
    * @throws StreamsError what the records or the user's code caused. The task cannot go on then: its
-   *   position is the record that failed.
+   *   position is the record that failed, or, when a step failed whose code answers later, one
+   *   beyond it.
    */
   process(recordsMax: number, deadline: number): number {
     assert(this.#state === 'running', `task ${this.id} runs`)
@@ -234,6 +236,11 @@ export class StreamTask implements Task, ContextTask {
     if (processed > 0) this.#hasWork = true
     metrics.recordsProcessed.value += processed
     return processed + settled
+  }
+
+  /** It has steps whose code answers later. */
+  get isAsynchronous(): boolean {
+    return this.#asyncSteps.exist
   }
 
   /**

@@ -56,6 +56,9 @@ export interface InputChange {
   readonly removed: readonly TaskInput[]
 }
 
+/** All tasks, or those without steps whose code answers later. */
+export type WhichTasks = 'all' | 'synchronous'
+
 /** Records of one task before it is the turn of the next. */
 const recordsPerTurnMax = 1000
 
@@ -162,10 +165,11 @@ export class TaskManager {
 
   /**
    * Lets the running tasks work in turn until nothing can be processed or the deadline (of the
-   * monotonic clock) is reached; returns how many records that were.
+   * monotonic clock) is reached; returns how many records that were. `synchronous`: only those that
+   * have no steps whose code answers later, while the others drain.
    */
-  process(deadline: number): number {
-    const running = this.#running()
+  process(deadline: number, which: WhichTasks = 'all'): number {
+    const running = this.#running(which)
     let total = 0
     let idleTasks = 0
     while (idleTasks < running.length) {
@@ -180,8 +184,10 @@ export class TaskManager {
     return total
   }
 
-  #running(): StreamTask[] {
-    return [...this.#tasks.values()].filter((task) => task.state === 'running')
+  #running(which: WhichTasks): StreamTask[] {
+    return [...this.#tasks.values()].filter(
+      (task) => task.state === 'running' && (which === 'all' || !task.isAsynchronous),
+    )
   }
 
   /**
@@ -198,10 +204,10 @@ export class TaskManager {
   }
 
   /** Runs wall-clock punctuations that are due; true when one ran. */
-  punctuate(): boolean {
+  punctuate(which: WhichTasks = 'all'): boolean {
     const now = this.#options.clock.now()
     let ran = false
-    for (const task of this.#running()) {
+    for (const task of this.#running(which)) {
       if (naming(task, () => task.punctuate(now))) ran = true
     }
     return ran

@@ -3,6 +3,7 @@
  * holds all sub-topologies on partition 0: what is written to a repartition topic comes back at once,
  * and records that wait in several topics are taken in the order of time.
  */
+import { shownValue } from '../base/shown-value.ts'
 import type { Clock } from '../base/clock.ts'
 import { systemDisk } from '../base/disk.ts'
 import { ManualClock } from '../base/manual-clock.ts'
@@ -184,8 +185,16 @@ export class TopologyTestDriver extends DriverStores implements Disposable {
     return { node, store: task.connectedStore(name) }
   }
 
-  /** Moves the wall clock and runs the punctuations that are due, each once. */
+  /**
+   * Moves the wall clock and runs the punctuations that are due, each once.
+   *
+   * @throws StreamsError `CONFIG_INVALID` for what is no whole number from 0 to 2^53 - 1.
+   */
   advanceWallClockTime(ms: number): void {
+    if (!Number.isSafeInteger(ms) || ms < 0) {
+      const detail = `it must be a whole number of milliseconds from 0 on, not ${shownValue(ms)}`
+      throw new StreamsError('CONFIG_INVALID', { option: 'advanceWallClockTime', detail })
+    }
     this.#working(() => {
       this.#clock.advance(ms)
       this.#task.punctuate(this.#clock.now())
@@ -237,11 +246,13 @@ export class TopologyTestDriver extends DriverStores implements Disposable {
     return this.#task.process(1, Infinity) > 0 || this.#produced.hasFresh
   }
 
-  #commit(): void {
-    if (!this.#task.drain()) return
+  /** False: something is on its way in asynchronous steps still. */
+  #commit(): boolean {
+    if (!this.#task.drain()) return false
     this.#task.prepareCommit()
     this.#task.committed()
     while (this.#task.writeBehind());
+    return true
   }
 
   /** What was written to topics that the program reads goes back in. */
@@ -299,11 +310,12 @@ export class TopologyTestDriver extends DriverStores implements Disposable {
     this.#isClosed = true
     this.#closed.abort()
     // What is on its way in asynchronous steps is given up.
-    const clean = this.#failure === undefined && this.#task.drain()
+    let clean = this.#failure === undefined && this.#task.drain()
     try {
       if (clean) {
         this.#task.suspend()
-        this.#commit()
+        // Closing code may forward into such a step, too.
+        clean = this.#commit()
       }
     } finally {
       try {

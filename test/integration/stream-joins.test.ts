@@ -144,6 +144,7 @@ test('S5: duplicates of a joined stream survive a restore', async ({ signal }) =
   await writeTexts(cluster, 'right', [['k', 'one', times.at(1)]])
   await until(async () => (await readTexts(cluster, 'out')).length >= 5, signal)
   await processed(second, 1, signal)
+  await second.close()
 
   expect(await readTexts(cluster, 'out')).toEqual(Array(5).fill('k=same+one'))
 })
@@ -173,6 +174,7 @@ test('what a left join holds back is given by the next instance, after a restore
   await writeTexts(cluster, 'right', [['later', 'x', times.at(100)]])
   await until(async () => (await readTexts(cluster, 'out')).length >= 3, signal)
   await processed(second, 1, signal)
+  await second.close()
 
   expect(await readTexts(cluster, 'out')).toEqual([
     'j=met+other',
