@@ -284,6 +284,54 @@ describe('a negative timestamp', () => {
   })
 })
 
+describe('a timestamp that no number holds', () => {
+  // Nanoseconds that were written as milliseconds.
+  const nanoseconds = 1.7e18
+
+  test.each([
+    ['without an extractor', undefined],
+    ['with failOnInvalidTimestamp', failOnInvalidTimestamp],
+    [
+      'with usePartitionTimeOnInvalidTimestamp and no time before it',
+      usePartitionTimeOnInvalidTimestamp,
+    ],
+  ])('is invalid %s', (_name, timestamp) => {
+    const queue = queueOf({ timestamp })
+    queue.add(batch(7, [{ timestamp: nanoseconds }]), 7)
+
+    const error = failureOf(() => queue.advance())
+    expect([error.code, error.context['offset'], error.context['timestamp']]).toEqual([
+      'TIMESTAMP_INVALID',
+      7,
+      nanoseconds,
+    ])
+    expect(queue.position).toBe(7)
+  })
+
+  test('is dropped by logAndSkipOnInvalidTimestamp', () => {
+    const queue = queueOf({ timestamp: logAndSkipOnInvalidTimestamp })
+    queue.add(batch(0, [{ timestamp: nanoseconds }]), 0)
+    queue.add(batch(1, [{ timestamp: 5 }]), 1)
+
+    expect(drain(queue)).toEqual([[1, 'k', 'v', 5]])
+    expect(metrics.droppedRecords()).toEqual(new Map([['invalid-timestamp', 1]]))
+  })
+
+  test('is the time of the partition with usePartitionTimeOnInvalidTimestamp', () => {
+    const queue = queueOf({ timestamp: usePartitionTimeOnInvalidTimestamp })
+    queue.add(batch(0, [{ timestamp: 9 }, { timestamp: nanoseconds }]), 0)
+
+    expect(drain(queue).map(([, , , timestamp]) => timestamp)).toEqual([9, 9])
+  })
+
+  test('one below the limit is a time as any other', () => {
+    const queue = queueOf()
+    queue.add(batch(0, [{ timestamp: Number.MAX_SAFE_INTEGER }]), 0)
+
+    expect(drain(queue)).toEqual([[0, 'k', 'v', Number.MAX_SAFE_INTEGER]])
+  })
+})
+
 describe('S22 negative timestamps', () => {
   const negative = { timestamp: -1 }
 
@@ -311,7 +359,7 @@ describe('S22 negative timestamps', () => {
     expect(lines).toEqual([
       [
         'warn',
-        'a record was dropped for its negative timestamp',
+        'a record was dropped for its invalid timestamp',
         { topic: 'in', partition: 3, offset: 0, timestamp: -1 },
       ],
     ])

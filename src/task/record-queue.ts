@@ -238,10 +238,10 @@ export class RecordQueue {
         this.#metrics.dropped('invalid-timestamp')
         const { topic, partition } = this
         const where = { topic, partition, offset, timestamp }
-        this.#log.warn('a record was dropped for its negative timestamp', where)
+        this.#log.warn('a record was dropped for its invalid timestamp', where)
         return false
       }
-    } else if (timestamp < 0) {
+    } else if (timestamp < 0 || timestamp > Number.MAX_SAFE_INTEGER) {
       throw new StreamsError('TIMESTAMP_INVALID', { ...this.#where(offset), timestamp })
     }
     this.headKey = key

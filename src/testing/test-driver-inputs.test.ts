@@ -46,6 +46,31 @@ function codeOf(work: () => void): string {
   }
 }
 
+describe('a time that is none', () => {
+  test.each([1.7e18, 2 ** 53, 1.5, NaN, Infinity, '5'])(
+    '%s is refused by the input topic',
+    (time) => {
+      using driver = copying()
+      const input = driver.input(text('in'))
+      expect(() => input.pipe(record(time as number))).toThrow(
+        'it must be a whole number of milliseconds up to 2^53 - 1, not ',
+      )
+      expect(codeOf(() => input.pipeValue('v', time as number))).toBe('CONFIG_INVALID')
+      expect(times(driver)).toEqual([])
+    },
+  )
+
+  test.each([NaN, -1, Infinity, '5', 1.5])('the wall clock does not move by %s', (ms) => {
+    using driver = copying()
+    expect(() => driver.advanceWallClockTime(ms as number)).toThrow(
+      'it must be a whole number of milliseconds from 0 on, not ',
+    )
+    driver.advanceWallClockTime(0)
+    driver.input(text('in')).pipeValue('v')
+    expect(times(driver)).toEqual([1000])
+  })
+})
+
 describe('S22 a record with a negative time', () => {
   test.each([
     ['without an extractor', undefined],
@@ -65,7 +90,7 @@ describe('S22 a record with a negative time', () => {
     driver.input(text('in')).pipeAll([record(5), record(-1), record(7)])
 
     expect(times(driver)).toEqual([5, 7])
-    expect(lines).toEqual(['a record was dropped for its negative timestamp'])
+    expect(lines).toEqual(['a record was dropped for its invalid timestamp'])
     expect(driver.metrics.droppedRecords()).toEqual(new Map([['invalid-timestamp', 1]]))
   })
 

@@ -1,4 +1,6 @@
+import { shownValue } from '../base/shown-value.ts'
 import type { Topic } from '../dsl/topic.ts'
+import { StreamsError } from '../errors.ts'
 import { noHeaders, type RecordHeaders } from '../store/state-store.ts'
 
 /** A record for a test to pipe in. */
@@ -62,13 +64,20 @@ export class TestInputTopic<K, V> {
     this.#advanceTime = options.advanceTime
   }
 
-  /** Pipes one record. Null keys and values go in as null. */
+  /**
+   * Pipes one record. Null keys and values go in as null.
+   *
+   * @throws StreamsError `CONFIG_INVALID` for a timestamp that is no whole number up to 2^53 - 1; negative
+   *   ones go in, for timestamp functions to see.
+   */
   pipe({ key, value, timestamp, headers }: TestRecord<K, V>): void {
     const { name, key: keySerde, value: valueSerde } = this.#topic
+    const time = timestamp ?? this.#nextTime()
+    assertTime(time)
     this.#pipe(name, {
       key: key === null ? null : keySerde.serialize(key),
       value: value === null ? null : valueSerde.serialize(value),
-      timestamp: timestamp ?? this.#nextTime(),
+      timestamp: time,
       headers: headers ?? noHeaders,
     })
   }
@@ -119,4 +128,10 @@ export class TestInputTopic<K, V> {
     this.#time += this.#advanceTime
     return time
   }
+}
+
+function assertTime(timestamp: number): void {
+  if (Number.isSafeInteger(timestamp)) return
+  const detail = `it must be a whole number of milliseconds up to 2^53 - 1, not ${shownValue(timestamp)}`
+  throw new StreamsError('CONFIG_INVALID', { option: 'timestamp', detail })
 }

@@ -3,10 +3,10 @@
  * holds all sub-topologies on partition 0: what is written to a repartition topic comes back at once,
  * and records that wait in several topics are taken in the order of time.
  */
-import { shownValue } from '../base/shown-value.ts'
 import type { Clock } from '../base/clock.ts'
 import { systemDisk } from '../base/disk.ts'
 import { ManualClock } from '../base/manual-clock.ts'
+import { shownValue } from '../base/shown-value.ts'
 import { systemRandom } from '../base/random.ts'
 import type { Topic } from '../dsl/topic.ts'
 import type { ErrorHandling } from '../error-handlers.ts'

@@ -1,9 +1,14 @@
 import { StreamsError } from '../errors.ts'
 import type { TimestampContext } from './node.ts'
 
+/** Not negative, and not more than a number holds exactly: nanoseconds that stand for milliseconds. */
+function isValid(timestamp: number): boolean {
+  return timestamp >= 0 && timestamp <= Number.MAX_SAFE_INTEGER
+}
+
 /**
- * The record's own timestamp; a negative one stops the instance with `TIMESTAMP_INVALID`. The default
- * of every topic. Java's FailOnInvalidTimestamp.
+ * The record's own timestamp; a negative one, or one above `Number.MAX_SAFE_INTEGER`, stops the instance
+ * with `TIMESTAMP_INVALID`. The default of every topic. Java's FailOnInvalidTimestamp.
  *
  * @example
  * topic('orders', { value: serdes.string, timestamp: failOnInvalidTimestamp })
@@ -13,14 +18,14 @@ export function failOnInvalidTimestamp(
   _key: unknown,
   recordTimestamp: number,
 ): number {
-  if (recordTimestamp < 0)
+  if (!isValid(recordTimestamp))
     throw new StreamsError('TIMESTAMP_INVALID', { timestamp: recordTimestamp })
   return recordTimestamp
 }
 
 /**
- * The record's own timestamp; a record with a negative one is dropped, counted and logged. Java's
- * LogAndSkipOnInvalidTimestamp.
+ * The record's own timestamp; a record with a negative one, or one above `Number.MAX_SAFE_INTEGER`, is
+ * dropped, counted and logged. Java's LogAndSkipOnInvalidTimestamp.
  *
  * @example
  * topic('old-events', { value: serdes.string, timestamp: logAndSkipOnInvalidTimestamp })
@@ -31,11 +36,12 @@ export function logAndSkipOnInvalidTimestamp(
   recordTimestamp: number,
 ): number {
   // The queue drops what is negative, with a line in the log, whoever gave it.
-  return recordTimestamp
+  return isValid(recordTimestamp) ? recordTimestamp : -1
 }
 
 /**
- * The record's own timestamp, and for a record with a negative one the largest time that its partition
+ * The record's own timestamp, and for a record with a negative one, or one above
+ * `Number.MAX_SAFE_INTEGER`, the largest time that its partition
  * has had; with none before it, the instance stops with `TIMESTAMP_INVALID`. Java's
  * UsePartitionTimeOnInvalidTimestamp.
  *
@@ -48,7 +54,7 @@ export function usePartitionTimeOnInvalidTimestamp(
   recordTimestamp: number,
   { partitionTime }: TimestampContext,
 ): number {
-  if (recordTimestamp >= 0) return recordTimestamp
+  if (isValid(recordTimestamp)) return recordTimestamp
   if (partitionTime < 0) throw new StreamsError('TIMESTAMP_INVALID', { timestamp: recordTimestamp })
   return partitionTime
 }
