@@ -60,3 +60,15 @@ test('what was asked for already is not taken in any more', () => {
   expect(index.floor).toBe(5)
   expect(taken(index, 9)).toEqual(['in time'])
 })
+
+test('a time may have more rows than a call may have arguments', () => {
+  const rows = 200_000
+  const index = new ClosingIndex(0)
+  for (let row = 0; row < rows; row += 1) index.add(7, Buffer.from(String(row)), String(row))
+  index.add(8, Buffer.from('later'), 'later')
+
+  const keys = index.take(7)
+  expect([keys.length, String(keys[0]), String(keys.at(-1))]).toEqual([rows, '0', '199999'])
+  expect(taken(index, 7)).toEqual([])
+  expect(taken(index, 8)).toEqual(['later'])
+})

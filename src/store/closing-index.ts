@@ -46,8 +46,9 @@ export class ClosingIndex {
       time !== undefined && time <= to;
       time = this.#times.peek()
     ) {
+      // One by one: a call does not take as many arguments as a time may have rows.
+      for (const key of this.#rows.get(time)?.values() ?? []) keys.push(key)
       this.#times.pop()
-      keys.push(...(this.#rows.get(time)?.values() ?? []))
       this.#rows.delete(time)
     }
     this.#floor = Math.max(this.#floor, to + 1)
