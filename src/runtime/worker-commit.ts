@@ -95,13 +95,14 @@ export class WorkerCommit {
 
   async #carryThrough(
     { tasks, producer }: CommitParts,
-    { ids, offsets, startedAt }: PreparedCommit,
+    prepared: PreparedCommit,
   ): Promise<'done' | 'later'> {
     const { clock, metrics } = this.#options
+    const { ids, offsets, startedAt } = prepared
     await producer.flush()
     // Records that the brokers refused may have left dead letters meanwhile.
     if (producer.queuedBytes > 0) await producer.flush()
-    if (offsets.length > 0 && (await this.#commitOffsets(offsets)) === 'later') return 'later'
+    if (offsets.length > 0 && (await this.#commitOffsets(prepared)) === 'later') return 'later'
     this.#prepared = undefined
     this.#lastAt = clock.monotonic()
     tasks.committed(ids.filter((id) => tasks.tasks.has(id)))
@@ -110,19 +111,16 @@ export class WorkerCommit {
     return 'done'
   }
 
-  async #commitOffsets(offsets: readonly CommittedOffset[]): Promise<'done' | 'later'> {
+  async #commitOffsets(prepared: PreparedCommit): Promise<'done' | 'later'> {
     const { client, membership } = this.#options
     const identity = membership.identity()
     if (identity === undefined) return 'later'
-    // Of a topic that was deleted nobody will ask for the offset.
-    const existing = offsets.filter(({ topic }) => client.partitionCount(topic) !== undefined)
     try {
-      await commitOffsets(client, identity, existing)
+      await commitOffsets(client, identity, prepared.offsets)
       return 'done'
     } catch (error) {
       if (kafkaErrorName(error) === 'UNKNOWN_TOPIC_OR_PARTITION') {
-        await this.#learnTopics(existing)
-        return 'later'
+        return this.#commitExisting(prepared)
       }
       if (kafkaErrorName(error) === 'REBALANCE_IN_PROGRESS' || canPass(error)) return 'later'
       // A rebalance overtook the request: it was refused for its old generation, and the member is
@@ -133,14 +131,24 @@ export class WorkerCommit {
     }
   }
 
-  /** Finds out which of these topics are there. */
-  async #learnTopics(offsets: readonly CommittedOffset[]): Promise<void> {
+  /**
+   * The coordinator does not know some topic. It was deleted only if the cluster says so when it is
+   * asked anew: then nobody will ask for its offset, and the others are committed without it.
+   */
+  async #commitExisting(prepared: PreparedCommit): Promise<'done' | 'later'> {
+    const { offsets } = prepared
     const topics = [...new Set(offsets.map(({ topic }) => topic))]
+    let known: ReadonlyMap<string, unknown>
     try {
-      await this.#options.client.topicMetadata(topics, { fresh: true })
+      known = await this.#options.client.topicMetadata(topics, { fresh: true })
     } catch (error) {
-      if (!canPass(error)) throw error
+      if (canPass(error)) return 'later'
+      throw error
     }
+    const existing = offsets.filter(({ topic }) => known.has(topic))
+    if (existing.length === offsets.length) return 'later'
+    this.#prepared = { ...prepared, offsets: existing }
+    return this.#commitOffsets(this.#prepared)
   }
 }
 
