@@ -86,22 +86,23 @@ export class RecordCollector implements ChangelogWriter {
         ? this.#defaultPartition(keyBytes, partitionCount)
         : checkedPartition(node.partitioner(topic, key, value, partitionCount), partitionCount)
     const { timestamp, headers } = this.#record
-    this.#write(node.name, {
-      topic,
-      partition,
-      key: keyBytes,
-      value: valueBytes,
-      timestamp,
-      headers,
-    })
+    this.#write(node.name, topic, partition, keyBytes, valueBytes, timestamp, headers)
   }
 
-  #write(node: string | undefined, record: DeadLetterRecord & { partition: number }): void {
-    const { topic, partition, key, value, timestamp, headers } = record
+  #write(
+    node: string | undefined,
+    topic: string,
+    partition: number,
+    key: Uint8Array | null,
+    value: Uint8Array | null,
+    timestamp: number,
+    headers: RecordHeaders,
+  ): void {
     try {
       this.#sink.send(topic, partition, key, value, timestamp, headers)
     } catch (error) {
       if (!isStreamsError(error, 'RECORD_TOO_LARGE')) throw error
+      const record = { topic, partition, key, value, timestamp, headers }
       this.#handlers.unwritable(node, { origin: 'delivery', record }, error)
       return
     }
@@ -176,8 +177,7 @@ export class RecordCollector implements ChangelogWriter {
     headers: RecordHeaders = noHeaders,
   ): void {
     const topic = this.#changelogTopics.get(store) as string
-    const partition = this.#partition
-    this.#write(undefined, { topic, partition, key, value, timestamp, headers })
+    this.#write(undefined, topic, this.#partition, key, value, timestamp, headers)
   }
 }
 

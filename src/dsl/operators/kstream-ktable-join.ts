@@ -1,5 +1,5 @@
 import type { NodeContext, NodeProcessor, NodeSupplier } from '../../processor/processor.ts'
-import type { RecordBuffer } from '../../store/record-buffer.ts'
+import type { GiveRecord, RecordBuffer } from '../../store/record-buffer.ts'
 import type { RecordContext } from '../../store/state-store.ts'
 import { droppedNullKeyOrValue } from './dropped-reason.ts'
 import type { TableView, ValueGetter } from './table-view.ts'
@@ -71,6 +71,7 @@ class TableJoinProcessor implements NodeProcessor {
 class BufferedTableJoinProcessor extends TableJoinProcessor {
   readonly #buffer: RecordBuffer
   readonly #grace: number
+  readonly #join: GiveRecord = (key, value, origin) => this.joinFrom(key, value, origin)
 
   constructor(
     context: NodeContext,
@@ -90,6 +91,6 @@ class BufferedTableJoinProcessor extends TableJoinProcessor {
       return
     }
     buffer.put(key, value)
-    buffer.takeUntil(buffer.observedTime - this.#grace, (...record) => this.joinFrom(...record))
+    buffer.takeUntil(buffer.observedTime - this.#grace, this.#join)
   }
 }
