@@ -377,6 +377,11 @@ const errorTable = {
     'final',
     (c) => `The key is not valid for the store ${text(c['store'])}${detail(c)}.`,
   ),
+  STORE_TIME_INVALID: row(
+    500,
+    'final',
+    (c) => `The time is not valid for the store ${text(c['store'])}${detail(c)}.`,
+  ),
   QUERY_INVALID: row(400, 'final', (c) => `The query is not valid${detail(c)}.`),
   QUERY_TIMEOUT: row(
     504,

@@ -28,9 +28,13 @@ export interface ReadOnlySessionStore<K, A> {
 
 /** A session store inside a task: synchronous. Java's SessionStore. */
 export interface SessionStore<K, A> extends ReadOnlySessionStore<K, A> {
-  /** `aggregate` undefined (or null) removes the session. */
+  /**
+   * `aggregate` undefined (or null) removes the session.
+   *
+   * @throws StreamsError `STORE_TIME_INVALID` for bounds that are no times, or an end before the start.
+   */
   put(session: Windowed<K>, aggregate: A | undefined): void
-  /** Removes the session with exactly these bounds, if there is one. */
+  /** Removes the session with exactly these bounds, if there is one. Throws as `put` does. */
   remove(session: Windowed<K>): void
   /**
    * Sessions of all keys whose end lies in [earliestEnd, latestEnd], by end, start and serialized

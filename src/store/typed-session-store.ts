@@ -1,4 +1,5 @@
 /** The outermost layer of session stores (org.apache.kafka.streams.state.internals.MeteredSessionStore). */
+import { assertSession } from './assert-time.ts'
 import type { EntryRow, EntryRows } from './entry-table.ts'
 import type { RangeOptions, StoreIterator } from './key-value-store.ts'
 import type { SessionStore } from './session-store.ts'
@@ -64,11 +65,14 @@ export class TypedSessionStore<K, A>
 
   put({ key, window }: Windowed<K>, aggregate: A | undefined): void {
     const { start, end } = window
+    assertSession(start, end, this.name)
     this.entries.put(this.sought(key, start, end), aggregate ?? undefined, noTimestamp)
   }
 
   remove({ key, window }: Windowed<K>): void {
-    this.entries.remove(this.sought(key, window.start, window.end))
+    const { start, end } = window
+    assertSession(start, end, this.name)
+    this.entries.remove(this.sought(key, start, end))
   }
 
   /** As `findSessionsByEnd`, for an operator that asks for no session twice. */

@@ -1,4 +1,5 @@
 /** The outermost layer of versioned stores (org.apache.kafka.streams.state.internals.MeteredVersionedKeyValueStore). */
+import { assertTime } from './assert-time.ts'
 import type { ObjectLayer, Rows } from './entry-table.ts'
 import { GatheredRows } from './gathered-rows.ts'
 import type { StoreIterator } from './key-value-store.ts'
@@ -39,6 +40,7 @@ export class TypedVersionedStore<K, V>
   }
 
   put(key: K, value: V | undefined, timestamp: number): PutVersion {
+    assertTime(timestamp, 'timestamp of a version', this.name)
     const keyBytes = this.serdes.writeKey(key)
     const isDeletion = value === undefined || value === null
     const valueBytes = isDeletion ? null : this.serdes.writeValue(value)
@@ -49,6 +51,7 @@ export class TypedVersionedStore<K, V>
   }
 
   delete(key: K, timestamp: number): VersionedRecord<V> | undefined {
+    assertTime(timestamp, 'timestamp of a version', this.name)
     const before = this.get(key, timestamp)
     return this.put(key, undefined, timestamp) === 'not-put' ? undefined : before
   }

@@ -1,4 +1,5 @@
 /** The outermost layer of window stores (org.apache.kafka.streams.state.internals.MeteredWindowStore). */
+import { assertTime } from './assert-time.ts'
 import type { EntryRow } from './entry-table.ts'
 import type { StoreIterator, ValueAndTimestamp } from './key-value-store.ts'
 import { noTimestamp } from './stored-value.ts'
@@ -35,6 +36,7 @@ abstract class AnyWindowStore<K, V> extends WindowedStore<K, V, WindowKeys> {
   }
 
   protected write(key: K, value: V | undefined, timestamp: number, start: number): void {
+    assertTime(start, 'start of a window', this.name)
     this.entries.put(this.#at(key, start), value ?? undefined, timestamp)
   }
 
@@ -96,6 +98,7 @@ export class StampedWindowStore<K, V>
   }
 
   put(key: K, value: V | undefined, timestamp: number, windowStart: number): void {
+    if (timestamp !== noTimestamp) assertTime(timestamp, 'timestamp of a value', this.name)
     this.write(key, value, timestamp, windowStart)
   }
 

@@ -38,6 +38,8 @@ export interface VersionedStore<K, V> extends ReadOnlyVersionedStore<K, V> {
    * Puts a version; `value` undefined (or null) is a deletion from that time on. Returns until when
    * it is valid, undefined when it is the latest, `not-put` when it is older than the history that
    * is kept.
+   *
+   * @throws StreamsError `STORE_TIME_INVALID` for a timestamp that is no time.
    */
   put(key: K, value: V | undefined, timestamp: number): PutVersion
   /** As a put of undefined; returns the version that was valid at that time before. */

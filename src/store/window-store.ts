@@ -36,6 +36,8 @@ export interface WindowStore<K, V> extends ReadOnlyWindowStore<K, V> {
   /**
    * `value` undefined (or null) deletes; in a store that retains duplicates it does nothing. A
    * window that is older than the retention is not put; it is counted as a dropped record.
+   *
+   * @throws StreamsError `STORE_TIME_INVALID` for a start that is no time.
    */
   put(key: K, value: V | undefined, windowStart: number): void
 }
@@ -46,6 +48,10 @@ export interface WindowStore<K, V> extends ReadOnlyWindowStore<K, V> {
  * read at once.
  */
 export interface TimestampedWindowStore<K, V> extends ReadOnlyWindowStore<K, ValueAndTimestamp<V>> {
-  /** `value` undefined deletes. */
+  /**
+   * `value` undefined deletes. A timestamp of -1 stands for none.
+   *
+   * @throws StreamsError `STORE_TIME_INVALID` for a timestamp or a start that is no time.
+   */
   put(key: K, value: V | undefined, timestamp: number, windowStart: number): void
 }
