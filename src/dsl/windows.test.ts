@@ -110,6 +110,12 @@ test('sizes, closing times and retentions are those of Kafka Streams', () => {
   expect([closingTimeOf(sessions), retentionOf(sessions)]).toEqual([7, 7])
 })
 
+test('a gap of 0 makes sessions of one moment, as Kafka Streams takes it', () => {
+  const sessions = sessionWindows({ gap: 0, grace: 0 })
+  expect(sessions).toEqual({ kind: 'session', gap: 0, grace: 0 })
+  expect(retentionOf(sessions)).toBe(0)
+})
+
 describe('what makes no windows is refused', () => {
   test.each<[message: string, make: () => unknown]>([
     ['timeWindows: size must be', () => timeWindows({ size: 0, grace: 0 })],

@@ -88,12 +88,26 @@ test.each([
   ['windowStore', { windowSize: 10, retention: 9 }, 'windows of 10 ms for only 9 ms'],
   ['sessionStore', { retention: Number.NaN }, 'milliseconds from 0, not NaN'],
   ['versionedStore', {}, 'the historyRetention of the store a must be'],
-  ['versionedStore', { historyRetention: null }, 'milliseconds from 0, not null'],
-  ['versionedStore', { historyRetention: 5, segmentInterval: 0 }, 'milliseconds from 1, not 0'],
+  ['versionedStore', { historyRetention: null }, 'milliseconds from 0 to 2^53 - 1, not null'],
+  ['versionedStore', { historyRetention: 2 ** 53 }, 'from 0 to 2^53 - 1, not 9007199254740992'],
+  [
+    'versionedStore',
+    { historyRetention: 5, segmentInterval: 0 },
+    'milliseconds from 1 to 2^53 - 1, not 0',
+  ],
 ])('%s with %j is refused', (kind, options, message) => {
   expect(() => kinds[kind]?.('a', { ...both, ...options })).toThrowError(
     refused('TOPOLOGY_INVALID', message),
   )
+})
+
+test.each([Number.MAX_SAFE_INTEGER, Infinity])('%d is a length of time', (most) => {
+  expect(windowStore('a', { ...both, retention: most })).toMatchObject({ retention: most })
+  // What a windowed operator needs may be more: the sum of a size and the longest grace.
+  expect(windowStore('a', { ...both, retention: most + 5 })).toMatchObject({ retention: most + 5 })
+  expect(versionedStore('a', { ...both, historyRetention: most })).toMatchObject({
+    historyRetention: most,
+  })
 })
 
 test('lengths of time at their least are taken', () => {

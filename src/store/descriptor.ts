@@ -119,13 +119,21 @@ function assertStore(name: unknown, options: unknown): void {
   assertSerde(value, { part: 'value', of })
 }
 
+interface LengthUse {
+  readonly what: string
+  readonly store: string
+  readonly least?: number
+  /** Only what keeps its exact value in a number, as what a program states; sums of such may be more. */
+  readonly isExact?: boolean
+}
+
 /** Refuses what is no length of time; Infinity is one, of what is never deleted. */
-function assertMs(
-  given: unknown,
-  { what, store, least = 0 }: { what: string; store: string; least?: number },
-): void {
-  if ((Number.isInteger(given) && (given as number) >= least) || given === Infinity) return
-  const detail = `the ${what} of the store ${store} must be a whole number of milliseconds from ${least}, not ${shownValue(given)}`
+function assertMs(given: unknown, { what, store, least = 0, isExact = false }: LengthUse): void {
+  if (given === Infinity) return
+  const isWhole = isExact ? Number.isSafeInteger(given) : Number.isInteger(given)
+  if (isWhole && (given as number) >= least) return
+  const range = isExact ? `${least} to 2^53 - 1` : String(least)
+  const detail = `the ${what} of the store ${store} must be a whole number of milliseconds from ${range}, not ${shownValue(given)}`
   throw new StreamsError('TOPOLOGY_INVALID', { detail })
 }
 
@@ -185,9 +193,9 @@ export function versionedStore<K, V>(
 ): VersionedStoreDescriptor<K, V> {
   assertStore(name, options)
   const { historyRetention, segmentInterval } = options
-  assertMs(historyRetention, { what: 'historyRetention', store: name })
+  assertMs(historyRetention, { what: 'historyRetention', store: name, isExact: true })
   if (segmentInterval !== undefined) {
-    assertMs(segmentInterval, { what: 'segmentInterval', store: name, least: 1 })
+    assertMs(segmentInterval, { what: 'segmentInterval', store: name, least: 1, isExact: true })
   }
   return Object.freeze({ kind: 'versioned', name, ...options })
 }
