@@ -7,8 +7,21 @@ import { StreamsError } from '../errors.ts'
  * @throws StreamsError `PROCESSOR_ASYNC`.
  */
 export function assertDone(returned: unknown, node: string): void {
-  if (typeof returned !== 'object' || returned === null || !('then' in returned)) return
+  if (typeof returned !== 'object' || returned === null) return
+  // Data may have a field of that name.
+  if (typeof (returned as { then?: unknown }).then !== 'function') return
   // What comes of it is nobody's any more.
   Promise.resolve(returned as Promise<unknown>).catch(() => undefined)
   throw new StreamsError('PROCESSOR_ASYNC', { node })
+}
+
+/**
+ * What code of the user gave, unless it is a promise, which is no value and is true as a condition: that is
+ * refused. For booleans, numbers and strings this costs one comparison.
+ *
+ * @throws StreamsError `PROCESSOR_ASYNC`.
+ */
+export function settled<T>(given: T, node: string): T {
+  if (typeof given === 'object') assertDone(given, node)
+  return given
 }

@@ -12,6 +12,9 @@ function textOf(value: unknown): string {
     throw serdeError('json', 'serialize', error)
   }
   if (text === undefined) throw serializeError('json', `${shown(value)} has no JSON form`)
+  if (text === '{}' && value instanceof Promise) {
+    throw serializeError('json', 'a promise has no JSON form: wait for it, as mapValuesAsync does')
+  }
   return text
 }
 

@@ -260,3 +260,9 @@ test('a serde reads a plain Uint8Array that is a part of a larger buffer', () =>
     1,
   ])
 })
+
+test('json takes no promise, which would be {}', () => {
+  const error = failure(() => serdes.json().serialize(Promise.resolve(1)))
+  expect(error.code).toBe('SERDE_FAILED')
+  expect(error.message).toContain('a promise has no JSON form')
+})

@@ -1,5 +1,6 @@
 import { equalBytes } from '../../base/bytes.ts'
 import { murmur3Hash128 } from '../../base/murmur3.ts'
+import { settled } from '../../processor/assert-done.ts'
 import type { NodeSupplier } from '../../processor/processor.ts'
 import { droppedStaleResponse } from '../operators/dropped-reason.ts'
 import type { TableView } from '../operators/table-view.ts'
@@ -34,7 +35,9 @@ export function responseJoin(options: {
           return
         }
         const isGone = left === undefined || (foreignValue === undefined && kind === 'inner')
-        const result = isGone ? null : (joiner(left, foreignValue, key) ?? null)
+        const result = isGone
+          ? null
+          : (settled(joiner(left, foreignValue, key), context.node) ?? null)
         context.forward(key, result)
       },
       close: () => getter.close?.(),

@@ -1,5 +1,6 @@
 import { equalBytes } from '../../base/bytes.ts'
 import { murmur3Hash128 } from '../../base/murmur3.ts'
+import { settled } from '../../processor/assert-done.ts'
 import type { Change } from '../../processor/change.ts'
 import type { NodeContext, NodeProcessor, NodeSupplier } from '../../processor/processor.ts'
 import { parseTaskId } from '../../processor/record-metadata.ts'
@@ -91,7 +92,8 @@ class SubscriptionSend implements NodeProcessor<unknown, Change> {
   }
 
   #foreignKeyOf(key: unknown, value: unknown): unknown {
-    return value === undefined ? null : (this.#options.foreignKeyOf(value, key) ?? null)
+    if (value === undefined) return null
+    return settled(this.#options.foreignKeyOf(value, key), this.#context.node) ?? null
   }
 
   /** Foreign keys are the same when their bytes are. */

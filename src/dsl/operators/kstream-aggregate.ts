@@ -1,3 +1,4 @@
+import { settled } from '../../processor/assert-done.ts'
 import type { NodeSupplier } from '../../processor/processor.ts'
 import { droppedNullKeyOrValue } from './dropped-reason.ts'
 import { KeptTable } from './kept-table.ts'
@@ -25,12 +26,13 @@ export function kstreamAggregate(
         let timestamp = context.timestamp
         let oldAggregate: unknown
         if (entry === undefined) {
-          oldAggregate = initializer()
+          oldAggregate = settled(initializer(), context.node)
         } else {
           oldAggregate = entry.value
           if (entry.timestamp > timestamp) timestamp = entry.timestamp
         }
-        const newAggregate = aggregator(oldAggregate, value, key) ?? undefined
+        const newAggregate =
+          settled(aggregator(oldAggregate, value, key), context.node) ?? undefined
         // As in Java, the old value of a new key is what the initializer gave.
         kept.put(key, newAggregate, oldAggregate ?? undefined, timestamp)
       },

@@ -1,3 +1,4 @@
+import { settled } from '../../processor/assert-done.ts'
 import type { NodeSupplier } from '../../processor/processor.ts'
 import type { UserFunction } from './user-function.ts'
 
@@ -16,7 +17,7 @@ export function kstreamBranch(branches: readonly Branch[], rest: string | undefi
     process(key: unknown, value: unknown) {
       const { timestamp, headers } = context
       for (const { child, predicate } of branches) {
-        if (!predicate(value, key)) continue
+        if (!settled(predicate(value, key), context.node)) continue
         context.forwardRecord(key, value, timestamp, headers, child)
         return
       }

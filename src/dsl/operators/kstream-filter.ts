@@ -1,3 +1,4 @@
+import { settled } from '../../processor/assert-done.ts'
 import type { NodeSupplier } from '../../processor/processor.ts'
 import type { UserFunction } from './user-function.ts'
 
@@ -12,7 +13,8 @@ export function kstreamFilter(
   const wanted = mode === 'keep'
   return (context) => ({
     process(key: unknown, value: unknown) {
-      if (Boolean(predicate(value, key)) === wanted) context.forward(key, value)
+      if (Boolean(settled(predicate(value, key), context.node)) === wanted)
+        context.forward(key, value)
     },
   })
 }

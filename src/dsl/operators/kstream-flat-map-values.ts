@@ -1,3 +1,4 @@
+import { settled } from '../../processor/assert-done.ts'
 import type { NodeSupplier } from '../../processor/processor.ts'
 import { assertIterable } from './kstream-flat-map.ts'
 import type { UserFunction } from './user-function.ts'
@@ -9,11 +10,13 @@ export function kstreamFlatMapValues(mapper: UserFunction<Iterable<unknown>>): N
       const values = mapper(value, key)
       if (Array.isArray(values)) {
         // By index: no iterator for each record.
-        for (let i = 0; i < values.length; i += 1) context.forward(key, values[i])
+        for (let i = 0; i < values.length; i += 1) {
+          context.forward(key, settled(values[i], context.node))
+        }
         return
       }
       assertIterable(values, context.node)
-      for (const item of values) context.forward(key, item)
+      for (const item of values) context.forward(key, settled(item, context.node))
     },
   })
 }

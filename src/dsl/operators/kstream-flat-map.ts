@@ -1,3 +1,4 @@
+import { settled } from '../../processor/assert-done.ts'
 import type { NodeSupplier } from '../../processor/processor.ts'
 import { assertPair, type Pair } from './kstream-map.ts'
 import type { UserFunction } from './user-function.ts'
@@ -28,5 +29,6 @@ export function kstreamFlatMap(mapper: UserFunction<Iterable<Pair>>): NodeSuppli
 export function assertIterable(items: unknown, node: string): asserts items is Iterable<unknown> {
   if (typeof items === 'string') return
   if (typeof items === 'object' && items !== null && Symbol.iterator in items) return
+  settled(items, node)
   throw new TypeError(`The mapper of ${node} must give an iterable, it gave ${typeof items}.`)
 }

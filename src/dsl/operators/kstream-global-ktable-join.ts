@@ -1,3 +1,4 @@
+import { settled } from '../../processor/assert-done.ts'
 import type { NodeSupplier } from '../../processor/processor.ts'
 import type { TimestampedKeyValueStore } from '../../store/key-value-store.ts'
 import { droppedNullKeyOrValue } from './dropped-reason.ts'
@@ -28,7 +29,7 @@ export function kstreamGlobalKTableJoin(
           context.dropped(droppedNullKeyOrValue)
           return
         }
-        const lookupKey = lookup(value, key)
+        const lookupKey = settled(lookup(value, key), context.node)
         const hasKey = lookupKey !== null && lookupKey !== undefined
         if (!hasKey && kind === 'inner') {
           context.dropped(droppedNullKeyOrValue)
@@ -36,7 +37,7 @@ export function kstreamGlobalKTableJoin(
         }
         const row = hasKey ? rows.get(lookupKey)?.value : undefined
         if (row === undefined && kind === 'inner') return
-        context.forward(key, joiner(value, row, key, lookupKey))
+        context.forward(key, settled(joiner(value, row, key, lookupKey), context.node))
       },
     }
   }

@@ -7,6 +7,7 @@
  *                    ╳  each looks into         ├─ merge
  *     right ── windowed: the other ─ other join ┘
  */
+import { settled } from '../../processor/assert-done.ts'
 import type { NodeContext, NodeProcessor, NodeSupplier } from '../../processor/processor.ts'
 import type { KeyValueStore } from '../../store/key-value-store.ts'
 import type { JoinSide, JoinSideKey, SideValue } from '../../store/outer-join-store.ts'
@@ -176,6 +177,7 @@ class JoinProcessor implements NodeProcessor {
       hasMet = true
       this.#heldBack?.remove(this.#otherSide, key, time)
       const joined = isLeft ? joiner(value, other, key) : joiner(other, value, key)
+      settled(joined, this.#context.node)
       this.#context.forwardAt(key, joined, Math.max(timestamp, time))
     }
     return hasMet
@@ -194,6 +196,7 @@ class JoinProcessor implements NodeProcessor {
 
   #alone(side: JoinSide, value: unknown, key: unknown): unknown {
     const { joiner } = this.#join
-    return side === 'left' ? joiner(value, undefined, key) : joiner(undefined, value, key)
+    const alone = side === 'left' ? joiner(value, undefined, key) : joiner(undefined, value, key)
+    return settled(alone, this.#context.node)
   }
 }

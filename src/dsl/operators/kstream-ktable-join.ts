@@ -1,3 +1,4 @@
+import { settled } from '../../processor/assert-done.ts'
 import type { NodeContext, NodeProcessor, NodeSupplier } from '../../processor/processor.ts'
 import type { GiveRecord, RecordBuffer } from '../../store/record-buffer.ts'
 import type { RecordContext } from '../../store/state-store.ts'
@@ -46,20 +47,24 @@ class TableJoinProcessor implements NodeProcessor {
       return
     }
     if (hasKey) this.processWhole(key, value)
-    else this.context.forward(key, this.#joiner(value, undefined, key))
+    else this.context.forward(key, this.#joined(value, undefined, key))
   }
 
   /** Takes a record with a key and a value. */
   protected processWhole(key: unknown, value: unknown): void {
     const row = this.#rowOf(key, this.context.timestamp)
     if (row === undefined && !this.#isLeft) return
-    this.context.forward(key, this.#joiner(value, row, key))
+    this.context.forward(key, this.#joined(value, row, key))
   }
 
   protected joinFrom(key: unknown, value: unknown, origin: Readonly<RecordContext>): void {
     const row = this.#rowOf(key, origin.timestamp)
     if (row === undefined && !this.#isLeft) return
-    this.context.forwardFrom(key, this.#joiner(value, row, key), origin)
+    this.context.forwardFrom(key, this.#joined(value, row, key), origin)
+  }
+
+  #joined(value: unknown, row: unknown, key: unknown): unknown {
+    return settled(this.#joiner(value, row, key), this.context.node)
   }
 
   #rowOf(key: unknown, timestamp: number): unknown {

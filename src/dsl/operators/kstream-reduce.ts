@@ -1,3 +1,4 @@
+import { settled } from '../../processor/assert-done.ts'
 import type { NodeSupplier } from '../../processor/processor.ts'
 import { droppedNullKeyOrValue } from './dropped-reason.ts'
 import { KeptTable } from './kept-table.ts'
@@ -24,7 +25,7 @@ export function kstreamReduce(table: StoredTable, reducer: AggregateFunction): N
         if (entry !== undefined) {
           oldAggregate = entry.value
           if (entry.timestamp > timestamp) timestamp = entry.timestamp
-          newAggregate = reducer(entry.value, value, key) ?? undefined
+          newAggregate = settled(reducer(entry.value, value, key), context.node) ?? undefined
         }
         kept.put(key, newAggregate, oldAggregate, timestamp)
       },

@@ -1,3 +1,4 @@
+import { settled } from '../../processor/assert-done.ts'
 import type { NodeSupplier } from '../../processor/processor.ts'
 import type { UserFunction } from './user-function.ts'
 
@@ -5,7 +6,7 @@ import type { UserFunction } from './user-function.ts'
 export function kstreamSelectKey(selector: UserFunction<unknown>): NodeSupplier {
   return (context) => ({
     process(key: unknown, value: unknown) {
-      context.forward(selector(value, key), value)
+      context.forward(settled(selector(value, key), context.node), value)
     },
   })
 }

@@ -1,3 +1,4 @@
+import { settled } from '../../processor/assert-done.ts'
 import type { NodeSupplier } from '../../processor/processor.ts'
 import type { WindowStore } from '../../store/window-store.ts'
 import { droppedNullKeyOrValue } from './dropped-reason.ts'
@@ -26,14 +27,15 @@ export function kstreamSelfJoin(
         const { timestamp } = context
         if (timestamp > streamTime) streamTime = timestamp
         // First, as in Kafka Streams, which shows when the joiner fails.
-        const withItself = joiner(value, value, key)
+        const withItself = settled(joiner(value, value, key), context.node)
         using others = store.fetchRange(
           key,
           Math.max(0, timestamp - before),
           Math.max(0, timestamp + after),
         )
         for (const [time, other] of others) {
-          context.forwardAt(key, joiner(value, other, key), Math.max(timestamp, time))
+          const joined = settled(joiner(value, other, key), context.node)
+          context.forwardAt(key, joined, Math.max(timestamp, time))
         }
         // Then as the right side. The record meets itself, unless it is expired: before all later ones.
         let meetsItself = timestamp > streamTime - retention + 1
@@ -47,7 +49,8 @@ export function kstreamSelfJoin(
             meetsItself = false
             context.forward(key, withItself)
           }
-          context.forwardAt(key, joiner(other, value, key), Math.max(timestamp, time))
+          const joined = settled(joiner(other, value, key), context.node)
+          context.forwardAt(key, joined, Math.max(timestamp, time))
         }
         if (meetsItself) context.forward(key, withItself)
       },

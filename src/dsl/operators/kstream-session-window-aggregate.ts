@@ -1,3 +1,4 @@
+import { settled } from '../../processor/assert-done.ts'
 import type { NodeContext, NodeProcessor, NodeSupplier } from '../../processor/processor.ts'
 import type { Window, Windowed } from '../../serde/windowed.ts'
 import type { TypedSessionStore } from '../../store/typed-session-store.ts'
@@ -65,7 +66,7 @@ class SessionWindowAggregate implements NodeProcessor {
     const closeTime = this.#streamTime - grace - gap
     const joined = this.#joined
     joined.length = 0
-    let aggregate = this.#aggregation.initializer()
+    let aggregate = settled(this.#aggregation.initializer(), context.node)
     let start = timestamp
     let end = timestamp
     {
@@ -73,7 +74,7 @@ class SessionWindowAggregate implements NodeProcessor {
       for (const session of sessions) {
         joined.push(session)
         const [{ window }, other] = session
-        aggregate = this.#aggregation.merger(aggregate, other, key)
+        aggregate = settled(this.#aggregation.merger(aggregate, other, key), context.node)
         if (window.start < start) start = window.start
         if (window.end > end) end = window.end
       }
@@ -83,7 +84,7 @@ class SessionWindowAggregate implements NodeProcessor {
     } else {
       // A session of this very moment is put again; any other becomes part of this one.
       if (start !== timestamp || end !== timestamp) this.#removeJoined()
-      aggregate = this.#aggregation.aggregator(aggregate, value, key)
+      aggregate = settled(this.#aggregation.aggregator(aggregate, value, key), context.node)
       this.#put(key, { start, end }, aggregate ?? undefined)
     }
     if (this.#closing?.isDue(closeTime) === true) this.#emitClosed(this.#closing, closeTime)

@@ -1,3 +1,4 @@
+import { settled } from '../../processor/assert-done.ts'
 import type { NodeContext, NodeProcessor, NodeSupplier } from '../../processor/processor.ts'
 import type { ValueAndTimestamp } from '../../store/key-value-store.ts'
 import type { StampedWindowStore } from '../../store/typed-window-stores.ts'
@@ -193,7 +194,8 @@ class SlidingWindowAggregate implements NodeProcessor {
 
   /** A window of which the record is the first. */
   #begin(start: number): void {
-    this.#update(start, this.#aggregation.initializer(), this.#timestamp)
+    const initial = settled(this.#aggregation.initializer(), this.#context.node)
+    this.#update(start, initial, this.#timestamp)
   }
 
   #update(start: number, oldAggregate: unknown, latest: number): void {
@@ -203,7 +205,8 @@ class SlidingWindowAggregate implements NodeProcessor {
       return
     }
     const { aggregator } = this.#aggregation
-    const newAggregate = aggregator(oldAggregate, this.#value, this.#key) ?? undefined
+    const newAggregate =
+      settled(aggregator(oldAggregate, this.#value, this.#key), context.node) ?? undefined
     const known = oldAggregate ?? undefined
     const timestamp = known === undefined ? this.#timestamp : Math.max(this.#timestamp, latest)
     this.#store.put(this.#key, newAggregate, timestamp, start)

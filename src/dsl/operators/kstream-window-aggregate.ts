@@ -1,3 +1,4 @@
+import { settled } from '../../processor/assert-done.ts'
 import type { NodeContext, NodeProcessor, NodeSupplier } from '../../processor/processor.ts'
 import type { StampedWindowStore } from '../../store/typed-window-stores.ts'
 import { windowSizeOf, closingTimeOf, type TimeBasedWindows } from '../windows.ts'
@@ -79,12 +80,13 @@ class WindowAggregate implements NodeProcessor {
     let { timestamp } = context
     let oldAggregate: unknown
     if (entry === undefined) {
-      oldAggregate = this.#aggregation.initializer()
+      oldAggregate = settled(this.#aggregation.initializer(), context.node)
     } else {
       oldAggregate = entry.value
       if (entry.timestamp > timestamp) timestamp = entry.timestamp
     }
-    const newAggregate = this.#aggregation.aggregator(oldAggregate, this.#value, key) ?? undefined
+    const given = this.#aggregation.aggregator(oldAggregate, this.#value, key)
+    const newAggregate = settled(given, context.node) ?? undefined
     this.#store.put(key, newAggregate, timestamp, start)
     if (this.#forwarder.isSilent) return
     const windowed = { key, window: { start, end } }

@@ -1,3 +1,4 @@
+import { settled } from '../../processor/assert-done.ts'
 import type { Change } from '../../processor/change.ts'
 import type { NodeContext, NodeSupplier } from '../../processor/processor.ts'
 import { KeptTable } from './kept-table.ts'
@@ -18,8 +19,8 @@ export function ktableAggregate(
   },
 ): NodeSupplier {
   const { initializer, adder, subtractor } = functions
-  return foldChanges(table, subtractor, (aggregate, value, key) =>
-    adder(aggregate ?? initializer(), value, key),
+  return foldChanges(table, subtractor, (aggregate, value, key, node) =>
+    adder(aggregate ?? settled(initializer(), node), value, key),
   )
 }
 
@@ -40,7 +41,7 @@ export function ktableReduce(
 function foldChanges(
   table: StoredTable,
   subtract: AggregateFunction,
-  add: AggregateFunction,
+  add: (aggregate: unknown, value: unknown, key: unknown, node: string) => unknown,
 ): NodeSupplier {
   return (context) => {
     const kept = new KeptTable(context, table)
@@ -53,9 +54,12 @@ function foldChanges(
         if (entry !== undefined && entry.timestamp > timestamp) timestamp = entry.timestamp
         let aggregate = oldAggregate
         if (oldValue !== undefined && aggregate !== undefined) {
-          aggregate = subtract(aggregate, oldValue, key) ?? undefined
+          aggregate = settled(subtract(aggregate, oldValue, key), context.node) ?? undefined
         }
-        if (newValue !== undefined) aggregate = add(aggregate, newValue, key) ?? undefined
+        if (newValue !== undefined) {
+          aggregate =
+            settled(add(aggregate, newValue, key, context.node), context.node) ?? undefined
+        }
         kept.put(key, aggregate, oldAggregate, timestamp)
       },
     }

@@ -1,3 +1,4 @@
+import { settled } from '../../processor/assert-done.ts'
 import type { Change } from '../../processor/change.ts'
 import type { NodeSupplier } from '../../processor/processor.ts'
 import { ChangeForwarder } from './change-forwarder.ts'
@@ -9,8 +10,10 @@ import type { UserFunction } from './user-function.ts'
 /** A row for which the predicate does not hold ('keep') or holds ('drop') is left out. */
 export function filtered(predicate: UserFunction<unknown>, mode: 'keep' | 'drop'): RowMapping {
   const wanted = mode === 'keep'
-  return (value, key) =>
-    value !== undefined && Boolean(predicate(value, key)) === wanted ? value : undefined
+  return (value, key, node) =>
+    value !== undefined && Boolean(settled(predicate(value, key), node)) === wanted
+      ? value
+      : undefined
 }
 
 /**
@@ -32,8 +35,8 @@ export function ktableFilter(
       return {
         process(key: unknown, change: Change) {
           const { isLatest } = change
-          const newValue = mapping(change.newValue, key)
-          const oldValue = sendOldValues ? mapping(change.oldValue, key) : undefined
+          const newValue = mapping(change.newValue, key, context.node)
+          const oldValue = sendOldValues ? mapping(change.oldValue, key, context.node) : undefined
           if (skipsNothing && newValue === undefined && oldValue === undefined) return
           changes.forward(key, newValue, oldValue, context.timestamp, isLatest)
         },
@@ -42,7 +45,7 @@ export function ktableFilter(
     const kept = new KeptTable(context, { storeName, sendOldValues })
     return {
       process(key: unknown, change: Change) {
-        const newValue = mapping(change.newValue, key)
+        const newValue = mapping(change.newValue, key, context.node)
         const oldValue = sendOldValues ? kept.get(key)?.value : undefined
         if (skipsNothing && newValue === undefined && oldValue === undefined) return
         kept.put(key, newValue, oldValue, context.timestamp)

@@ -1,3 +1,4 @@
+import { settled } from '../../processor/assert-done.ts'
 import type { Change } from '../../processor/change.ts'
 import type { NodeContext, NodeSupplier } from '../../processor/processor.ts'
 import { ChangeForwarder } from './change-forwarder.ts'
@@ -31,9 +32,9 @@ export interface TableJoinSide {
  */
 export function ktableKTableJoin(side: TableJoinSide): NodeSupplier {
   const { joiner, otherRows, needsOwn, needsOther, sendOldValues, isVersioned } = side
-  const joined = (own: unknown, other: unknown, key: unknown): unknown => {
+  const joined = (own: unknown, other: unknown, key: unknown, node: string): unknown => {
     if (own === undefined && (needsOwn || other === undefined)) return undefined
-    return joiner(own, other, key) ?? undefined
+    return settled(joiner(own, other, key), node) ?? undefined
   }
   return (context) => {
     const changes = new ChangeForwarder(context)
@@ -52,8 +53,8 @@ export function ktableKTableJoin(side: TableJoinSide): NodeSupplier {
         let { timestamp } = context
         if (other !== undefined) timestamp = Math.max(timestamp, getter.timestamp)
         else if (needsOther || (newValue === undefined && oldValue === undefined)) return
-        const newResult = joined(newValue, other, key)
-        const oldResult = sendOldValues ? joined(oldValue, other, key) : undefined
+        const newResult = joined(newValue, other, key, context.node)
+        const oldResult = sendOldValues ? joined(oldValue, other, key, context.node) : undefined
         changes.forward(key, newResult, oldResult, timestamp, isLatest)
       },
       close: () => getter.close?.(),
@@ -94,6 +95,7 @@ class JoinedRows implements ValueGetter {
   timestamp = -1
   readonly #kind: TableJoinKind
   readonly #joiner: JoinFunction
+  readonly #node: string
   readonly #left: ValueGetter
   readonly #right: ValueGetter
 
@@ -104,6 +106,7 @@ class JoinedRows implements ValueGetter {
   ) {
     this.#kind = kind
     this.#joiner = joiner
+    this.#node = context.node
     this.#left = left.open(context)
     this.#right = right.open(context)
   }
@@ -117,7 +120,7 @@ class JoinedRows implements ValueGetter {
     if (left !== undefined) timestamp = this.#left.timestamp
     if (right !== undefined) timestamp = Math.max(timestamp, this.#right.timestamp)
     this.timestamp = timestamp
-    return this.#joiner(left, right, key) ?? undefined
+    return settled(this.#joiner(left, right, key), this.#node) ?? undefined
   }
 
   getAsOf(): never {

@@ -1,3 +1,4 @@
+import { settled } from '../../processor/assert-done.ts'
 import type { Change } from '../../processor/change.ts'
 import type { NodeSupplier } from '../../processor/processor.ts'
 import { ChangeForwarder } from './change-forwarder.ts'
@@ -8,7 +9,8 @@ import type { UserFunction } from './user-function.ts'
 
 /** A row for which the mapper gives null or undefined is left out. */
 export function mapped(mapper: UserFunction<unknown>): RowMapping {
-  return (value, key) => (value === undefined ? undefined : (mapper(value, key) ?? undefined))
+  return (value, key, node) =>
+    value === undefined ? undefined : (settled(mapper(value, key), node) ?? undefined)
 }
 
 /** Replaces the value of each row; what the mapping leaves out is deleted. Java's KTableMapValues. */
@@ -20,8 +22,8 @@ export function ktableMapValues(table: Table, mapping: RowMapping): NodeSupplier
       return {
         process(key: unknown, change: Change) {
           const { isLatest } = change
-          const newValue = mapping(change.newValue, key)
-          const oldValue = sendOldValues ? mapping(change.oldValue, key) : undefined
+          const newValue = mapping(change.newValue, key, context.node)
+          const oldValue = sendOldValues ? mapping(change.oldValue, key, context.node) : undefined
           changes.forward(key, newValue, oldValue, context.timestamp, isLatest)
         },
       }
@@ -29,7 +31,7 @@ export function ktableMapValues(table: Table, mapping: RowMapping): NodeSupplier
     const kept = new KeptTable(context, { storeName, sendOldValues })
     return {
       process(key: unknown, change: Change) {
-        const newValue = mapping(change.newValue, key)
+        const newValue = mapping(change.newValue, key, context.node)
         const oldValue = sendOldValues ? kept.get(key)?.value : undefined
         kept.put(key, newValue, oldValue, context.timestamp)
       },

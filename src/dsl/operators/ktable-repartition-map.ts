@@ -1,4 +1,5 @@
 import { equalBytes } from '../../base/bytes.ts'
+import { settled } from '../../processor/assert-done.ts'
 import type { Change } from '../../processor/change.ts'
 import type { NodeSupplier } from '../../processor/processor.ts'
 import type { AnySerde } from '../topic.ts'
@@ -24,7 +25,7 @@ export function ktableRepartitionMap(options: {
     const changes = new ChangeForwarder(context)
     const select = (key: unknown, value: unknown): Pair | undefined => {
       if (value === undefined) return undefined
-      const pair = selector(value, key) ?? undefined
+      const pair = settled(selector(value, key), context.node) ?? undefined
       if (pair === undefined) return undefined
       assertPair(pair, context.node)
       return isMissing(pair[0]) || isMissing(pair[1]) ? undefined : pair

@@ -4,6 +4,7 @@ import { Change } from '../../processor/change.ts'
 import type { NodeContext, NodeProcessor, NodeSupplier } from '../../processor/processor.ts'
 import type { RecordHeaders } from '../../store/state-store.ts'
 import { kstreamAggregate } from './kstream-aggregate.ts'
+import { kstreamBranch } from './kstream-branch.ts'
 import { kstreamFilter } from './kstream-filter.ts'
 import { kstreamFlatMap } from './kstream-flat-map.ts'
 import { kstreamFlatMapValues } from './kstream-flat-map-values.ts'
@@ -207,6 +208,58 @@ describe('stateless operators of streams', () => {
     const action = (): unknown => Promise.reject(new Error('nobody hears it'))
     const failure = failureOf(() => new Harness(operator(action)).process('k', 'v'))
 
+    expect(failure.code).toBe('PROCESSOR_ASYNC')
+  })
+
+  const later = (): never => Promise.reject(new Error('nobody hears it')) as never
+
+  test.each<[string, NodeSupplier]>([
+    ['filter', kstreamFilter(later, 'keep')],
+    ['filterNot', kstreamFilter(later, 'drop')],
+    ['split', kstreamBranch([{ child: 'a', predicate: later }], 'rest')],
+    ['mapValues', kstreamMapValues(later)],
+    ['map', kstreamMap(later)],
+    ['map to a promise', kstreamMap((value) => ['k', Promise.resolve(value)])],
+    ['flatMap', kstreamFlatMap(later)],
+    ['flatMap to promises', kstreamFlatMap((value) => [['k', Promise.resolve(value)]])],
+    ['flatMapValues', kstreamFlatMapValues(later)],
+    ['flatMapValues to promises', kstreamFlatMapValues((value) => [Promise.resolve(value)])],
+    ['selectKey', kstreamSelectKey(later)],
+    ['aggregate', kstreamAggregate({ storeName: 's', sendOldValues: false }, () => 0, later)],
+    ['an initializer', kstreamAggregate({ storeName: 's', sendOldValues: false }, later, () => 1)],
+  ])('%s takes no promise for a value', (_name, supplier) => {
+    const harness = new Harness(supplier)
+    const failure = failureOf(() => harness.process('k', 'v'))
+
+    expect([failure.code, failure.context]).toEqual(['PROCESSOR_ASYNC', { node: 'STEP' }])
+    expect(failure.message).toContain('mapValuesAsync')
+    expect(harness.forwarded).toEqual([])
+  })
+
+  test('reduce takes no promise for a value', () => {
+    const harness = new Harness(kstreamReduce({ storeName: 's', sendOldValues: false }, later))
+    harness.process('k', 'v')
+    expect(failureOf(() => harness.process('k', 'w')).code).toBe('PROCESSOR_ASYNC')
+    expect(harness.kept.get('k')?.value).toBe('v')
+  })
+
+  test('a field of the name then is data', () => {
+    const value = JSON.parse('{ "then": 2 }') as unknown
+    expect(new Harness(kstreamMapValues(() => value)).process('k', 'v').forwarded).toEqual([
+      ['k', value, 0],
+    ])
+  })
+
+  test.each<[string, NodeSupplier]>([
+    [
+      'filter',
+      ktableFilter({ sendOldValues: false } as never, filtered(later, 'keep'), {
+        isVersioned: false,
+      }),
+    ],
+    ['mapValues', ktableMapValues({ sendOldValues: false } as never, mapped(later))],
+  ])('%s of a table takes no promise for a value', (_name, supplier) => {
+    const failure = failureOf(() => new Harness(supplier).process('k', new Change('v', undefined)))
     expect(failure.code).toBe('PROCESSOR_ASYNC')
   })
 

@@ -27,8 +27,11 @@ export interface TableView {
   open(context: NodeContext): ValueGetter
 }
 
-/** What a row of the table above is in a table that is worked out from it; undefined: it has none. */
-export type RowMapping = (value: unknown, key: unknown) => unknown
+/**
+ * What a row of the table above is in a table that is worked out from it; undefined: it has none. `node`
+ * is the step that asks, for errors.
+ */
+export type RowMapping = (value: unknown, key: unknown, node: string) => unknown
 
 /** The rows as they are in a store. Java's KTableSourceValueGetterSupplier. */
 export function storedView(storeName: string): TableView {
@@ -47,7 +50,7 @@ export function storedView(storeName: string): TableView {
 export function mappedView(above: TableView, mapping: RowMapping): TableView {
   return {
     storeNames: above.storeNames,
-    open: (context) => new MappedRows(above.open(context), mapping),
+    open: (context) => new MappedRows(above.open(context), mapping, context.node),
   }
 }
 
@@ -96,10 +99,12 @@ class VersionedRows implements ValueGetter {
 class MappedRows implements ValueGetter {
   readonly #above: ValueGetter
   readonly #mapping: RowMapping
+  readonly #node: string
 
-  constructor(above: ValueGetter, mapping: RowMapping) {
+  constructor(above: ValueGetter, mapping: RowMapping, node: string) {
     this.#above = above
     this.#mapping = mapping
+    this.#node = node
   }
 
   get isVersioned(): boolean {
@@ -112,12 +117,12 @@ class MappedRows implements ValueGetter {
 
   get(key: unknown): unknown {
     const value = this.#above.get(key)
-    return value === undefined ? undefined : this.#mapping(value, key)
+    return value === undefined ? undefined : this.#mapping(value, key, this.#node)
   }
 
   getAsOf(key: unknown, time: number): unknown {
     const value = this.#above.getAsOf(key, time)
-    return value === undefined ? undefined : this.#mapping(value, key)
+    return value === undefined ? undefined : this.#mapping(value, key, this.#node)
   }
 
   close(): void {
