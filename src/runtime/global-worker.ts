@@ -139,26 +139,33 @@ export class GlobalWorker {
 
   async #run(): Promise<void> {
     try {
+      await this.#followTopics()
+      await this.#finish()
+    } catch (error) {
+      await this.#fail(error).catch((failure: unknown) => {
+        this.#log.error('the global stores were not ended well', { error: messageOf(failure) })
+      })
+    } finally {
+      await this.#fetcher.close()
+    }
+  }
+
+  /** Until it is stopped. */
+  async #followTopics(): Promise<void> {
+    try {
       await this.#restoreAll()
       this.#isRestored = true
       this.#options.listener.onRestored()
       while (!this.#stopping.signal.aborted) await this.#turn()
-      await this.#finish()
     } catch (error) {
-      await this.#end(error)
+      if (!this.#stopping.signal.aborted || !isStreamsError(error, 'ABORTED')) throw error
+      this.#restore.suspend()
     }
-    await this.#fetcher.close()
   }
 
-  async #end(cause: unknown): Promise<void> {
-    if (this.#stopping.signal.aborted && isStreamsError(cause, 'ABORTED')) {
-      this.#restore.suspend()
-      await this.#finish()
-      return
-    }
+  async #fail(cause: unknown): Promise<void> {
     const error = cause instanceof Error ? cause : new Error(messageOf(cause), { cause })
-    await this.#options.listener.onFailure(error)
-    this.#close()
+    await this.#options.listener.onFailure(error).finally(() => this.#close())
     if (isStreamsError(cause, 'OFFSET_OUT_OF_RANGE')) this.#wipe(cause)
   }
 

@@ -5,16 +5,19 @@ import { Admin } from '../../src/client/admin.ts'
 import { resolveConfig, systemPorts } from '../../src/config.ts'
 import {
   StreamsBuilder,
+  StreamsError,
   keyValueStore,
   serdes,
   topic,
   type KafkaStreams,
   type RestoreProgress,
 } from '../../src/index.ts'
+import type { KafkaClient } from '../../src/client/kafka-client.ts'
 import { MemoryEngine } from '../../src/kv/memory-engine.ts'
 import { StreamsMetrics } from '../../src/metrics/streams-metrics.ts'
 import { GlobalWorker } from '../../src/runtime/global-worker.ts'
 import { serve, type Service } from '../../src/server/index.ts'
+import type { GlobalSubtopology } from '../../src/topology/topology.ts'
 import { CutTransport } from './cut-transport.ts'
 import { countries, globalRows, joined, ordersWithCountries, writeRows } from './global-tables.ts'
 import { TestCluster, devBrokerOnly } from './test-cluster.ts'
@@ -258,31 +261,47 @@ test('a global table is all that a program needs', async ({ signal }) => {
   expect(streams.state).toBe('not-running')
 })
 
+/** A worker without an instance; `heard` gets what it tells. */
+function globalWorker(
+  cluster: TestCluster,
+  parts: {
+    globalStores: readonly GlobalSubtopology[]
+    client: KafkaClient
+    engine: MemoryEngine
+    heard: unknown[]
+    onRestore?: (progress: RestoreProgress) => void
+  },
+): GlobalWorker {
+  const { globalStores, client, engine, heard, onRestore = () => undefined } = parts
+  return new GlobalWorker({
+    globalStores,
+    config: resolveConfig({ applicationId: 'a', brokers: [cluster.address], logger: 'silent' }),
+    cacheBytesMax: 0,
+    ports: systemPorts,
+    client,
+    metrics: new StreamsMetrics(),
+    state: {
+      engines: () => ({ engine: () => engine, close: () => void heard.push('engines closed') }),
+      wipe: () => undefined,
+    },
+    listener: {
+      onRestore,
+      onRestored: () => heard.push('restored'),
+      onFailure: async (error) => void heard.push(error),
+    },
+  })
+}
+
 test('partitions that are added to a global topic are read from their beginning', async ({
   signal,
 }) => {
   await using cluster = await startedCluster(1)
   await writeRows(cluster, 'countries', rows)
   await using client = cluster.newClient()
-  using engines = new MemoryEngine()
+  using engine = new MemoryEngine()
   const heard: unknown[] = []
-  const worker = new GlobalWorker({
-    globalStores: ordersWithCountries(cluster).globalStores,
-    config: resolveConfig({ applicationId: 'a', brokers: [cluster.address] }),
-    cacheBytesMax: 0,
-    ports: systemPorts,
-    client,
-    metrics: new StreamsMetrics(),
-    state: {
-      engines: () => ({ engine: () => engines, close: () => undefined }),
-      wipe: () => undefined,
-    },
-    listener: {
-      onRestore: () => undefined,
-      onRestored: () => heard.push('restored'),
-      onFailure: async (error) => void heard.push(error),
-    },
-  })
+  const { globalStores } = ordersWithCountries(cluster)
+  const worker = globalWorker(cluster, { globalStores, client, engine, heard })
   worker.start()
   await until(() => worker.isRestored, signal)
   const name = cluster.name('countries')
@@ -294,7 +313,76 @@ test('partitions that are added to a global topic are read from their beginning'
   const positions = (): unknown => worker.task?.inputs.map(({ position }) => position)
   await until(() => String(positions()) === '6,1,1', signal)
   await worker.stop()
-  expect(heard).toEqual(['restored'])
+  expect(heard).toEqual(['restored', 'engines closed'])
+})
+
+test('code that fails while it is stopped in the restoration is told, and all is closed', async () => {
+  await using cluster = await startedCluster(1)
+  await writeRows(cluster, 'countries', rows)
+  await using client = cluster.newClient()
+  using engine = new MemoryEngine()
+  const builder = new StreamsBuilder()
+  builder.addGlobalStore(
+    countries,
+    topic(cluster.name('countries'), { key: serdes.string, value: serdes.string }),
+    () => ({
+      process: () => undefined,
+      close: () => {
+        throw new Error('will not close')
+      },
+    }),
+  )
+  const heard: unknown[] = []
+  const { globalStores } = builder.build()
+  const stopped: Promise<void>[] = []
+  const worker = globalWorker(cluster, {
+    globalStores,
+    client,
+    engine,
+    heard,
+    onRestore: () => void stopped.push(worker.stop()),
+  })
+  worker.start()
+  await worker.done
+  await Promise.all(stopped)
+  expect(heard).toEqual(['engines closed', expect.objectContaining({ code: 'PROCESSING_FAILED' })])
+  expect(worker.task).toBeUndefined()
+})
+
+/** Nothing can be written to it any more. */
+class FullEngine extends MemoryEngine {
+  override readonly persistent = true
+
+  override begin(): never {
+    throw new StreamsError('DISK_FAILED', { path: 'data.mdb', detail: 'no space left' })
+  }
+}
+
+test('a disk that fails while it is stopped in the restoration is told', async () => {
+  await using cluster = await startedCluster(1)
+  // Each is a fetch of its own.
+  for (const code of ['at', 'be']) {
+    await writeRows(cluster, 'countries', { [code]: 'x'.repeat(200_000) })
+  }
+  await using client = cluster.newClient()
+  using engine = new FullEngine()
+  const heard: unknown[] = []
+  const { globalStores } = ordersWithCountries(cluster)
+  const stopped: Promise<void>[] = []
+  const worker = globalWorker(cluster, {
+    globalStores,
+    client,
+    engine,
+    heard,
+    onRestore: ({ phase }) => {
+      if (phase === 'batch') stopped.push(worker.stop())
+    },
+  })
+  worker.start()
+  await worker.done
+  await Promise.all(stopped)
+  expect(heard).toEqual([expect.objectContaining({ code: 'DISK_FAILED' }), 'engines closed'])
+  expect(worker.task).toBeUndefined()
 })
 
 /** The bytes of a Java long. */
