@@ -12,6 +12,8 @@ export interface StoredRows extends Disposable {
  * so (or never, in memory). Keys come with their latin1 string (`keyText`), which finds them in Maps.
  */
 export interface ByteTable {
+  /** The longest key that can be put with a value. */
+  readonly keyBytesMax: number
   get(key: Buffer, text: string): StoredValue | undefined
   /** `value` null deletes. The buffers may be kept: they are not changed afterwards. */
   put(key: Buffer, text: string, value: Buffer | null, timestamp: number): void

@@ -15,6 +15,7 @@ const directWrites = {
 
 /** A table whose writes go straight to its engine. */
 export class DirectTable implements ByteTable {
+  readonly keyBytesMax: number
   readonly #name: string
   readonly #table: EngineTable
   readonly #offsets: OffsetTable
@@ -27,6 +28,7 @@ export class DirectTable implements ByteTable {
     format: StoredFormat,
     rows: EngineTable = new SingleTable(engine, name),
   ) {
+    this.keyBytesMax = engine.keyBytesMax
     this.#name = name
     this.#table = rows
     this.#offsets = new OffsetTable(engine)

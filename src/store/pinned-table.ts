@@ -7,9 +7,9 @@
  * Reads ask the stages from left to right. Restored rows come from the changelog, so they are
  * committed: they begin in `waiting`.
  */
-import { StreamsError } from '../errors.ts'
 import type { KvEngine, KvRange } from '../kv/kv.ts'
 import { keyText, type TextRange } from '../kv/sorted-rows.ts'
+import { assertKeyLength } from './assert-key-length.ts'
 import type { ByteTable, StoredRows } from './byte-table.ts'
 import type { EngineTable } from './engine-table.ts'
 import { MergedRows, type RowSource } from './merged-rows.ts'
@@ -82,6 +82,10 @@ export class PinnedTable implements ByteTable {
     this.#engineOffset = host.offsets.get(name)
   }
 
+  get keyBytesMax(): number {
+    return this.#host.engine.keyBytesMax
+  }
+
   get(key: Buffer, text: string): StoredValue | undefined {
     const pin = this.#open.get(text) ?? this.#waiting.get(text) ?? this.#writing?.get(text)
     if (pin !== undefined) return pin.value === null ? undefined : (pin as StoredValue)
@@ -97,9 +101,7 @@ export class PinnedTable implements ByteTable {
 
   /** Before anything is written: in the changelog, the row would keep the store from ever being restored. */
   #assertStorable(key: Buffer, value: Buffer | null): void {
-    const limit = this.#host.engine.keyBytesMax
-    if (key.length <= limit || value === null) return
-    throw new StreamsError('KEY_TOO_LONG', { store: this.name, bytes: key.length, limit })
+    if (value !== null) assertKeyLength(this.name, key, this.keyBytesMax)
   }
 
   scan(range: KvRange): StoredRows {

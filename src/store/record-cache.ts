@@ -17,6 +17,7 @@
 import { StreamsError, isStreamsError } from '../errors.ts'
 import type { KvRange } from '../kv/kv.ts'
 import { SortedRows, keyText } from '../kv/sorted-rows.ts'
+import { assertKeyLength } from './assert-key-length.ts'
 import type { CacheBudget } from './cache-budget.ts'
 import { CacheEntry } from './cache-entry.ts'
 import { KeyIndex, type CacheIndex } from './cache-index.ts'
@@ -32,6 +33,8 @@ import { ValueSizer } from './value-sizer.ts'
 
 /** An entry in memory: its object, its place in the Map, its key's bytes, without key and value. */
 const entryOverheadBytes = 280
+/** A key of which the serde tells at most this size is too long for no engine, roughly as it tells it. */
+const shortKeyBytes = 1000
 /** A key whose serde does not tell its size. */
 const keyBytesDefault = 64
 /** Entries that are kept at most though they were dropped, unless there are as many others. */
@@ -143,6 +146,7 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
 
   put(key: K, value: V | undefined, timestamp: number): void {
     let entry = this.#entries.find(key)
+    if (value !== undefined && entry?.value === undefined) this.#assertStorable(key)
     if (entry === undefined) entry = this.#insert(key)
     else if (value === undefined && this.#isUnheardOf(entry)) return this.#drop(entry)
     else if (entry.isFlushing || this.#isScanned(entry)) entry = this.#replace(entry)
@@ -224,6 +228,14 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
     this.#sizer.sample(length)
     this.#resize(entry)
     return loaded
+  }
+
+  /** When the entry leaves is too late: then it is no matter of a record any more. */
+  #assertStorable(key: K): void {
+    const { keyBytesMax } = this.#below.bytes
+    if (keyBytesMax === Infinity) return
+    if (this.#keySizeOf !== undefined && this.#keySizeOf(key) <= shortKeyBytes) return
+    assertKeyLength(this.#serdes.store, this.#serdes.writeKey(key), keyBytesMax)
   }
 
   #insert(key: K): CacheEntry<K, V> {

@@ -28,6 +28,7 @@ export interface RetentionTableOptions {
 
 /** The layer of bytes of a store of windows or sessions. */
 export class RetentionTable implements ByteTable {
+  readonly keyBytesMax: number
   readonly #bytes: ByteTable
   readonly #segments: SegmentTables
   readonly #keys: WindowedKeys
@@ -44,6 +45,7 @@ export class RetentionTable implements ByteTable {
 
   constructor(options: RetentionTableOptions) {
     this.#bytes = options.bytes
+    this.keyBytesMax = options.bytes.keyBytesMax
     this.#segments = options.segments
     this.#keys = options.keys
     // So that differences of times are exact, of unlimited windows too.
