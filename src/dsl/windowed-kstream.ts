@@ -96,7 +96,8 @@ export interface TimeWindowedKStream<
   /**
    * `on-window-update` (default): each change comes out, at once or, with the record cache, at the
    * commit. `on-window-close`: one final result for each window, when stream time has passed its end
-   * by the grace; the store is not cached then. Looked for with each record, once a second at most.
+   * by the grace. Looked for with each record, once a second at most; a window that its store has
+   * forgotten by then is lost, so give a `retention` far above the jumps in time that can come.
    *
    * Stream time moves only with records: without new ones, the last windows wait.
    *
