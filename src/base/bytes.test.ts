@@ -1,7 +1,23 @@
 import { expect, test } from 'vitest'
-import { compareBytes, concatBytes, emptyBytes, equalBytes, prefixEnd, toHex } from './bytes.ts'
+import {
+  asBuffer,
+  compareBytes,
+  concatBytes,
+  emptyBytes,
+  equalBytes,
+  prefixEnd,
+  toHex,
+} from './bytes.ts'
 
 const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values)
+
+test('bytes are seen as a Buffer without a copy', () => {
+  const whole = bytes(1, 2, 3, 4)
+  const view = asBuffer(whole.subarray(1, 3))
+  whole[1] = 9
+  expect(view).toEqual(Buffer.from([9, 3]))
+  expect(asBuffer(view)).toBe(view)
+})
 
 test('bytes compare as unsigned, a prefix first', () => {
   const sorted = [bytes(0x80), bytes(1, 2), bytes(0x7f), bytes(), bytes(1), bytes(0xff, 0)].sort(

@@ -21,6 +21,13 @@ export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return looped === length ? a.length - b.length : Buffer.compare(a, b)
 }
 
+/** The same bytes as a Buffer, not copied. */
+export function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
 /** True when both have the same length and the same bytes. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   const length = a.length
@@ -51,5 +58,5 @@ export function prefixEnd(prefix: Uint8Array): Buffer | undefined {
 
 /** Two lower-case hexadecimal digits a byte. */
 export function toHex(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
+  return asBuffer(bytes).toString('hex')
 }

@@ -5,6 +5,7 @@
  *     04 22 4d 18 | flags | block size | [content size 8] | [dictionary 4] | checksum 1
  *       (length 4, top bit: stored as is | data | [checksum 4]) ... | 00 00 00 00 | [checksum 4]
  */
+import { asBuffer } from '../base/bytes.ts'
 
 const frameMagic = 0x184d_2204
 const flagDictionary = 0x01
@@ -16,7 +17,7 @@ const growthMax = 255
 
 /** Throws an Error that says what is wrong, when a frame is malformed or could exceed `bytesMax`. */
 export function checkLz4Frame(bytes: Uint8Array, bytesMax: number): void {
-  const input = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const input = asBuffer(bytes)
   if (input.length < 7 || input.readUInt32LE(0) !== frameMagic) throw new Error('no LZ4 frame')
   const flags = input[4] as number
   const blockBytesMax = blockSize(input[5] as number)

@@ -5,6 +5,7 @@
  *
  * Other clients write raw snappy, so both are read.
  */
+import { asBuffer } from '../base/bytes.ts'
 
 /** The raw format, by the native package `snappy`. */
 export interface SnappyCodec {
@@ -38,7 +39,7 @@ export function compressSnappy(codec: SnappyCodec, bytes: Uint8Array): Buffer {
 
 /** Decompresses either format into at most `bytesMax` bytes; throws an Error that says what is wrong. */
 export function decompressSnappy(codec: SnappyCodec, bytes: Uint8Array, bytesMax: number): Buffer {
-  const input = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const input = asBuffer(bytes)
   if (input.length >= header.length && magic.equals(input.subarray(0, magic.length))) {
     return decompressFrames(codec, input, bytesMax)
   }
@@ -67,7 +68,7 @@ function decompressFrames(codec: SnappyCodec, input: Buffer, bytesMax: number): 
 function decompressRaw(codec: SnappyCodec, input: Buffer): Buffer {
   const output = codec.uncompressSync(input)
   if (typeof output === 'string') throw new Error('the codec returned text')
-  return Buffer.from(output.buffer, output.byteOffset, output.byteLength)
+  return asBuffer(output)
 }
 
 /** The size that raw snappy says it will have: the codec takes that much memory before it looks further. */

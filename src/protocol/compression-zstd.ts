@@ -6,6 +6,7 @@
  *       (block header 3: last, type, size | data) ... | [checksum 4]
  *     5? 2a 4d 18 | size 4 | skipped
  */
+import { asBuffer } from '../base/bytes.ts'
 
 const frameMagic = 0xfd2f_b528
 const skippableMagic = 0x184d_2a50
@@ -18,7 +19,7 @@ const blockReserved = 3
 
 /** Throws an Error that says what is wrong, when there is no frame or one is not whole. */
 export function checkZstdFrames(bytes: Uint8Array): void {
-  const input = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const input = asBuffer(bytes)
   let position = 0
   do {
     position = endOfFrame(input, position)

@@ -2,6 +2,7 @@
  * The codecs of record batches. Native code is loaded at its first use. What is decompressed came from the
  * network, so its size is bounded before memory is taken for it.
  */
+import { asBuffer } from '../base/bytes.ts'
 import { createRequire } from 'node:module'
 import zlib from 'node:zlib'
 import { messageOf, StreamsError } from '../errors.ts'
@@ -40,7 +41,7 @@ let lz4Module: Lz4Module | undefined
 export function compress(compression: Compression, bytes: Uint8Array): Buffer {
   switch (compression) {
     case 'none':
-      return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+      return asBuffer(bytes)
     case 'gzip':
       return zlib.gzipSync(bytes)
     case 'snappy':
@@ -90,7 +91,7 @@ export function decompress(
 function decompressor(compression: Compression): (bytes: Uint8Array, bytesMax: number) => Buffer {
   switch (compression) {
     case 'none':
-      return (bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+      return asBuffer
     case 'gzip':
       return (bytes, bytesMax) => zlib.gunzipSync(bytes, { maxOutputLength: bytesMax })
     case 'snappy': {

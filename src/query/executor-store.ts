@@ -1,6 +1,7 @@
 import { shownValue } from '../base/shown-value.ts'
-import { StreamsError, messageOf } from '../errors.ts'
+import { StreamsError } from '../errors.ts'
 import type { AnyStore, KeyValueStoreDescriptor } from '../store/descriptor.ts'
+import { keyBytesOf, ownedValue } from './descriptor-serdes.ts'
 import { LocalQuery } from './local-query.ts'
 import { LocalSessionStore, LocalVersionedStore, LocalWindowStore } from './local-windows.ts'
 import type { QueryTarget } from './query-target.ts'
@@ -79,10 +80,10 @@ class ExecutorStore<K, V> implements QueryableKeyValueStore<K, V> {
   }
 
   async get(key: K, { signal, timeout: timeoutMs }: QueryOptions = {}): Promise<V | undefined> {
-    const keyBytes = this.#keyBytes(key)
+    const keyBytes = keyBytesOf(this.#descriptor, key)
     const request = { kind: 'get', store: this.name, keyBytes, timeoutMs, signal } as const
     const { found } = await this.#executor.get(request)
-    return found === undefined ? undefined : this.#owned(found.value as V)
+    return found === undefined ? undefined : ownedValue(this.#descriptor, found.value as V)
   }
 
   async getMany(keys: Iterable<K>, options: QueryOptions = {}): Promise<Map<K, V>> {
@@ -109,8 +110,8 @@ class ExecutorStore<K, V> implements QueryableKeyValueStore<K, V> {
   range(options: QueryRangeOptions<K> = {}): AsyncIterable<[K, V]> {
     const { from, to, reverse } = options
     const bounds = {
-      from: from === undefined ? undefined : this.#keyBytes(from),
-      to: to === undefined ? undefined : this.#keyBytes(to),
+      from: from === undefined ? undefined : keyBytesOf(this.#descriptor, from),
+      to: to === undefined ? undefined : keyBytesOf(this.#descriptor, to),
       reverse,
     }
     return this.#scan(bounds, options)
@@ -145,27 +146,11 @@ class ExecutorStore<K, V> implements QueryableKeyValueStore<K, V> {
         timeoutMs: timeout,
         signal,
       })
-      for (const { key, value } of page.rows) yield [key as K, this.#owned(value as V)]
+      for (const { key, value } of page.rows)
+        yield [key as K, ownedValue(this.#descriptor, value as V)]
       left -= page.rows.length
       if (!page.more) return
       after = page.rows.at(-1)?.keyBytes ?? after
     }
-  }
-
-  #keyBytes(key: K): Buffer {
-    const { name: store, key: serde } = this.#descriptor
-    try {
-      const bytes = serde.serialize(key)
-      return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    } catch (error) {
-      throw new StreamsError('KEY_INVALID', { store, detail: messageOf(error) }, { cause: error })
-    }
-  }
-
-  /** The value in the cache of the store belongs to the task: whoever asks gets one of their own. */
-  #owned(value: V): V {
-    if (typeof value !== 'object' || value === null) return value
-    const { value: serde } = this.#descriptor
-    return serde.deserialize(serde.serialize(value))
   }
 }

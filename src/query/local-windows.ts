@@ -3,7 +3,7 @@
  * returns for such stores. Tasks are found anew for each question; a scan is of the store as it was when
  * the scan of that partition began, and ends with an error when the partition leaves in the middle.
  */
-import { StreamsError, messageOf } from '../errors.ts'
+import { StreamsError } from '../errors.ts'
 import { partitionForKey } from '../protocol/murmur2.ts'
 import type {
   AnyStore,
@@ -15,12 +15,14 @@ import type { RangeOptions, StoreIterator } from '../store/key-value-store.ts'
 import type { VersionedRecord } from '../store/versioned-store.ts'
 import type { WindowRangeOptions } from '../store/window-store.ts'
 import type { Windowed } from '../store/windowed.ts'
+import { keyBytesOf, ownedValue } from './descriptor-serdes.ts'
 import {
   partitionCountOf,
   partitionsHere,
   queryableDescriptor,
   readableView,
 } from './local-query.ts'
+import { assertNotAborted } from './request.ts'
 import type { AnyStoreView, QueryTarget } from './query-target.ts'
 import type {
   QueryableSessionStore,
@@ -50,9 +52,7 @@ class LocalParts<K, V, Kind extends AnyStoreView['kind']> {
   }
 
   #check({ signal }: QueryOptions = {}): void {
-    if (signal?.aborted === true) {
-      throw new StreamsError('ABORTED', { what: `an answer of the store ${this.name}` })
-    }
+    assertNotAborted({ store: this.name, signal })
     const { kind } = queryableDescriptor(this.#target, this.name)
     if (kind === this.#kind) return
     const detail = `${this.name} is a ${kind} store, it is asked as a ${this.#kind} store`
@@ -63,21 +63,11 @@ class LocalParts<K, V, Kind extends AnyStoreView['kind']> {
   ofKey(key: K, options: QueryOptions | undefined): ViewOf<Kind> {
     this.#check(options)
     const count = partitionCountOf(this.#target, this.name)
-    return this.#view(partitionForKey(this.#keyBytes(key), count))
+    return this.#view(partitionForKey(keyBytesOf(this.#descriptor, key), count))
   }
 
   #view(partition: number): ViewOf<Kind> {
     return readableView(this.#target, this.name, partition).view as ViewOf<Kind>
-  }
-
-  #keyBytes(key: K): Buffer {
-    try {
-      const bytes = this.#descriptor.key.serialize(key)
-      return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    } catch (error) {
-      const context = { store: this.name, detail: messageOf(error) }
-      throw new StreamsError('KEY_INVALID', context, { cause: error })
-    }
   }
 
   /** Rows of one partition. */
@@ -120,11 +110,9 @@ class LocalParts<K, V, Kind extends AnyStoreView['kind']> {
     }
   }
 
-  /** The value in the cache of the store belongs to the task: whoever asks gets one of their own. */
+  /** See {@link ownedValue}. */
   owned(value: V): V {
-    if (typeof value !== 'object' || value === null) return value
-    const { value: serde } = this.#descriptor
-    return serde.deserialize(serde.serialize(value)) as V
+    return ownedValue(this.#descriptor, value)
   }
 }
 

@@ -96,7 +96,7 @@ export interface QueryExecutor {
 }
 
 /** Throws `ABORTED` when nobody waits for the answer any more. */
-export function assertNotAborted(request: QueryRequest): void {
+export function assertNotAborted(request: Pick<QueryRequest, 'store' | 'signal'>): void {
   if (request.signal?.aborted === true) {
     throw new StreamsError('ABORTED', { what: `an answer of the store ${request.store}` })
   }

@@ -1,3 +1,4 @@
+import { asBuffer } from '../base/bytes.ts'
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv'
 import { optionalLibrary } from './optional-library.ts'
 import type { CompleteSchema, SchemaText } from './registered-schema.ts'
@@ -67,7 +68,7 @@ export class JsonFormat<T> implements SchemaFormat<T> {
     const schema = own ?? written
     const check = this.#validatesReads && schema !== undefined ? checkOf(schema) : undefined
     return (bytes) => {
-      const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+      const text = asBuffer(bytes)
       const value = JSON.parse(text.toString('utf8', prefixBytes)) as T
       check?.(value)
       return value

@@ -1,4 +1,5 @@
 /** Values as JSON, in UTF-8 and without spaces. */
+import { asBuffer } from '../base/bytes.ts'
 import { serdeError, serializeError, shown } from './serde-error.ts'
 import type { Serde } from './serde.ts'
 import { validate, type StandardSchema } from './standard-schema.ts'
@@ -36,7 +37,7 @@ export function jsonSerde<T>(schema?: StandardSchema<T>): Serde<T> {
     serialize: (value: T): Buffer => Buffer.from(textOf(value)),
     deserialize: (bytes: Uint8Array): T => {
       try {
-        return parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
+        return parse(asBuffer(bytes).toString())
       } catch (error) {
         throw serdeError('json', 'deserialize', error)
       }

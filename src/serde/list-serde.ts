@@ -6,7 +6,7 @@
  *     1  size, for each element its length (-1: null) and its bytes
  */
 import { StreamsError } from '../errors.ts'
-import { concatBytes } from '../base/bytes.ts'
+import { asBuffer, concatBytes } from '../base/bytes.ts'
 import { assertSerde } from './assert-serde.ts'
 import { withoutNull } from './nullable.ts'
 import {
@@ -44,7 +44,7 @@ class ListReader {
 
   constructor(name: string, bytes: Uint8Array) {
     this.#name = name
-    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    this.#bytes = asBuffer(bytes)
   }
 
   get remaining(): number {

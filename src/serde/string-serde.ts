@@ -4,6 +4,7 @@
  * writes them: a surrogate without its partner becomes a question mark, and a surrogate that was
  * encoded as three bytes is read as one replacement character.
  */
+import { asBuffer } from '../base/bytes.ts'
 import { readText } from '../base/text.ts'
 import { serializeError, shown } from './serde-error.ts'
 import type { Serde } from './serde.ts'
@@ -48,9 +49,7 @@ function serialize(value: string): Buffer {
 }
 
 function deserialize(bytes: Uint8Array): string {
-  const buffer = Buffer.isBuffer(bytes)
-    ? bytes
-    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const buffer = asBuffer(bytes)
   const text = buffer.toString()
   return text.includes('\ufffd') ? deserializeMalformed(buffer) : text
 }

@@ -1,4 +1,5 @@
 /** UUIDs as their text (org.apache.kafka.common.serialization.UUIDSerializer). */
+import { asBuffer } from '../base/bytes.ts'
 import { deserializeError, serializeError, shown } from './serde-error.ts'
 import type { Serde } from './serde.ts'
 
@@ -14,7 +15,7 @@ export const uuidSerde: Serde<string> = Object.freeze({
     return Buffer.from(value.toLowerCase(), 'latin1')
   },
   deserialize: (bytes: Uint8Array): string => {
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+    const text = asBuffer(bytes).toString('latin1')
     if (!pattern.test(text)) throw deserializeError('uuid', `${shown(text)} is not a UUID`)
     return text.toLowerCase()
   },

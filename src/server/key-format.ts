@@ -1,3 +1,4 @@
+import { asBuffer } from '../base/bytes.ts'
 import { StreamsError, messageOf } from '../errors.ts'
 import { keyBytesMax } from '../query/request.ts'
 import type { StoreRow } from '../query/query-target.ts'
@@ -45,7 +46,7 @@ function fromText(store: AnyStore, text: string): Buffer {
   try {
     const key: unknown = store.key.text?.parse(text)
     const bytes = store.key.serialize(key)
-    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    return asBuffer(bytes)
   } catch (error) {
     throw invalidKey(store, messageOf(error), error)
   }

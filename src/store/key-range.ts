@@ -1,9 +1,6 @@
-import { prefixEnd } from '../base/bytes.ts'
+import { asBuffer, prefixEnd } from '../base/bytes.ts'
 import type { KvRange } from '../kv/kv.ts'
 import type { RangeOptions } from './key-value-store.ts'
-
-const asBuffer = (bytes: Uint8Array): Buffer =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 /** The range of all keys that begin with these bytes. */
 export function prefixRange(prefix: Uint8Array, options?: { reverse?: boolean }): KvRange {

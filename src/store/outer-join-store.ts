@@ -6,6 +6,7 @@
  *     key    8 bytes timestamp, 1 byte side (1 left, 0 right), key
  *     value  a list of: 1 byte side, value
  */
+import { asBuffer } from '../base/bytes.ts'
 import { serdes } from '../serde/serdes.ts'
 import type { Serde } from '../serde/serde.ts'
 import { readTime, timeBytes, writeTime } from './time-bytes.ts'
@@ -56,7 +57,7 @@ function joinSideKeySerde(inner: Serde<unknown>): Serde<JoinSideKey> {
       return bytes
     },
     deserialize(bytes) {
-      const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+      const view = asBuffer(bytes)
       return {
         timestamp: readTime(view, 0),
         side: sideOf(view[timeBytes]),

@@ -1,8 +1,6 @@
+import { asBuffer } from '../base/bytes.ts'
 import { StreamsError, messageOf } from '../errors.ts'
 import type { Serde } from '../serde/serde.ts'
-
-const asBuffer = (bytes: Uint8Array): Buffer =>
-  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 /** The serdes of one store, with errors that name it. */
 export class StoreSerdes<K, V> {

@@ -1,3 +1,4 @@
+import { asBuffer } from '../base/bytes.ts'
 import { keyText } from '../kv/sorted-rows.ts'
 import type { Serde } from '../serde/serde.ts'
 import type { CacheEntry, CacheKey } from './cache-entry.ts'
@@ -77,7 +78,7 @@ export class WindowedIndex<K, V> implements CacheIndex<Windowed<K>, V> {
     const { identity } = this.#serde
     if (identity !== undefined) return identity(key)
     const bytes = this.#serde.serialize(key)
-    return keyText(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
+    return keyText(asBuffer(bytes))
   }
 
   /** Index of the first window that is not before. */

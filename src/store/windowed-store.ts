@@ -2,6 +2,7 @@
  * What stores of windows and of sessions share: the outermost layer, with typed keys
  * (org.apache.kafka.streams.state.internals.MeteredWindowStore and MeteredSessionStore).
  */
+import { asBuffer } from '../base/bytes.ts'
 import { StreamsError } from '../errors.ts'
 import type { Serde } from '../serde/serde.ts'
 import type { EntryRows } from './entry-table.ts'
@@ -41,7 +42,7 @@ export function windowedKeySerde<K>(key: Serde<K>, keys: WindowedKeys): Serde<Wi
     name: key.name,
     serialize: ({ key: inner, window }) => keys.write(key.serialize(inner), window),
     deserialize: (bytes) => {
-      const row = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+      const row = asBuffer(bytes)
       return { key: key.deserialize(keys.keyOf(row)), window: keys.windowOf(row) }
     },
     ...(sizeOf && { sizeOf: ({ key: inner }: Windowed<K>) => sizeOf(inner) }),

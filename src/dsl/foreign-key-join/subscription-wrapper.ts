@@ -9,6 +9,7 @@
  *     primary key
  *     primary partition                     4 bytes, from version 1 on
  */
+import { asBuffer } from '../../base/bytes.ts'
 import { deserializeError } from '../../serde/serde-error.ts'
 import type { Serde } from '../../serde/serde.ts'
 import type { AnySerde } from '../topic.ts'
@@ -62,7 +63,7 @@ export function subscriptionWrapperSerde(key: AnySerde): Serde<SubscriptionWrapp
       return bytes
     },
     deserialize: (given) => {
-      const bytes = Buffer.from(given.buffer, given.byteOffset, given.byteLength)
+      const bytes = asBuffer(given)
       const first = bytes[0] ?? 0
       const version = first & ~noHash
       const hasHash = (first & noHash) === 0
