@@ -1,4 +1,5 @@
 import { StreamsError } from '../errors.ts'
+import type { NodeSupplier } from '../processor/processor.ts'
 import type { Windowed } from '../serde/windowed.ts'
 import type {
   CogroupedKStream,
@@ -19,7 +20,8 @@ import { assertFunction, type Named } from './naming.ts'
 import { kstreamAggregate } from './operators/kstream-aggregate.ts'
 import { kstreamSessionWindowAggregate } from './operators/kstream-session-window-aggregate.ts'
 import type { AggregateFunction } from './operators/user-function.ts'
-import { sessionView, windowView } from './operators/windowed-views.ts'
+import type { WindowedTable } from './operators/windowed-table.ts'
+import { windowedView } from './operators/windowed-views.ts'
 import type { AnySerde, SerdeOf } from './topic.ts'
 import type { SessionWindowedOptions, WindowedOptions } from './windowed-kstream.ts'
 import { windowOperator } from './windowed-kstream-impl.ts'
@@ -37,6 +39,9 @@ import {
 } from './windows.ts'
 
 const emit = 'on-window-update'
+
+type WindowedAggregateOptions = Named &
+  WindowedStoreOptions & { readonly value?: AnySerde | undefined }
 
 /** What cogroups of all kinds share. */
 interface Cogroup {
@@ -129,17 +134,9 @@ export class TimeWindowedCogroupedKStreamImpl<K, A, R> implements TimeWindowedCo
   ): KTable<Windowed<K>, A, Emitted<A, R>> {
     assertFunction(initializer, 'the initializer of aggregate')
     const windows = this.#windows
-    const store = windowedStore(this.#cogroup, windows, options)
-    const { storeName } = store
-    return this.#cogroup.builder.build({
-      name: options?.name,
-      store,
-      key: store.windowedKey,
-      table: { view: windowView(storeName) },
-      gracePeriod: closingTimeOf(windows),
-      supplier: (aggregator, sendOldValues) =>
-        windowOperator({ storeName, sendOldValues, emit }, windows, { initializer, aggregator }),
-    })
+    return windowedAggregate(this.#cogroup, { windows, options }, (table, aggregator) =>
+      windowOperator(table, windows, { initializer, aggregator }),
+    )
   }
 }
 
@@ -164,36 +161,35 @@ export class SessionWindowedCogroupedKStreamImpl<K, A> implements SessionWindowe
     assertFunction(initializer, 'the initializer of aggregate')
     assertFunction(merger, 'the merger of aggregate')
     const windows = this.#windows
-    const store = windowedStore(this.#cogroup, windows, options)
-    const { storeName } = store
-    return this.#cogroup.builder.build({
-      name: options?.name,
-      store,
-      key: store.windowedKey,
-      table: { view: sessionView(storeName) },
-      gracePeriod: closingTimeOf(windows),
-      supplier: (aggregator, sendOldValues) =>
-        kstreamSessionWindowAggregate({ storeName, sendOldValues, emit }, windows, {
-          initializer,
-          aggregator,
-          merger,
-        }),
-    })
+    return windowedAggregate(this.#cogroup, { windows, options }, (table, aggregator) =>
+      kstreamSessionWindowAggregate(table, windows, { initializer, aggregator, merger }),
+    )
   }
 }
 
-function windowedStore(
-  { first }: Cogroup,
-  windows: Windows,
-  options: (WindowedStoreOptions & { readonly value?: AnySerde | undefined }) | undefined,
-): WindowedMaterialized {
+/** What both kinds of windows have in common: the store, its rows, and when windows close. */
+function windowedAggregate<K, A, E>(
+  { first, builder }: Cogroup,
+  { windows, options }: { windows: Windows; options: WindowedAggregateOptions | undefined },
+  operator: (table: WindowedTable, aggregator: AggregateFunction) => NodeSupplier,
+): KTable<Windowed<K>, A, E> {
   const { graph, key } = first.state
-  return new WindowedMaterialized(options, {
+  const store = new WindowedMaterialized(options, {
     names: graph.names,
     prefix: cogroupAggregatePrefix,
     step: `cogroup of ${first.step}`,
     inherited: { key, value: options?.value },
     windows,
     emit,
+  })
+  const { storeName } = store
+  return builder.build({
+    name: options?.name,
+    store,
+    key: store.windowedKey,
+    table: { view: windowedView(windows, storeName) },
+    gracePeriod: closingTimeOf(windows),
+    supplier: (aggregator, sendOldValues) =>
+      operator({ storeName, sendOldValues, emit }, aggregator),
   })
 }

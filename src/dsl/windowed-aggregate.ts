@@ -6,7 +6,7 @@ import { KTableImpl } from './ktable-impl.ts'
 import type { Named } from './naming.ts'
 import { TableState } from './operators/table-state.ts'
 import type { WindowedTable } from './operators/windowed-table.ts'
-import { sessionView, windowView } from './operators/windowed-views.ts'
+import { windowedView } from './operators/windowed-views.ts'
 import type { AnySerde } from './topic.ts'
 import { WindowedMaterialized, type WindowedStoreOptions } from './windowed-materialized.ts'
 import { closingTimeOf, type Windows } from './windows.ts'
@@ -39,8 +39,7 @@ export function windowedAggregate<K, A, E>(
   })
   const name = graph.names.step(prefix, options?.name)
   const { storeName } = store
-  const view = windows.kind === 'session' ? sessionView(storeName) : windowView(storeName)
-  const table = new TableState({ store: storeName, view })
+  const table = new TableState({ store: storeName, view: windowedView(windows, storeName) })
   const node = new GracePeriodGraphNode(name, {
     supplier: () => supplier({ storeName, sendOldValues: table.sendOldValues, emit }),
     store,

@@ -1,5 +1,5 @@
 import type { NodeContext } from '../../processor/processor.ts'
-import type { TimestampedKeyValueStore } from '../../store/key-value-store.ts'
+import type { TimestampedKeyValueStore, ValueAndTimestamp } from '../../store/key-value-store.ts'
 import type { ReadOnlyVersionedStore } from '../../store/versioned-store.ts'
 
 /**
@@ -54,24 +54,32 @@ export function mappedView(above: TableView, mapping: RowMapping): TableView {
   }
 }
 
-class StoredRows implements ValueGetter {
+/** The rows of a store that keeps the latest values alone. */
+export abstract class UnversionedRows<S extends { readonly name: string }> implements ValueGetter {
   readonly isVersioned = false
   timestamp = -1
-  readonly #store: TimestampedKeyValueStore<unknown, unknown>
+  protected readonly store: S
 
-  constructor(store: TimestampedKeyValueStore<unknown, unknown>) {
-    this.#store = store
+  constructor(store: S) {
+    this.store = store
   }
 
-  get(key: unknown): unknown {
-    const row = this.#store.get(key)
+  abstract get(key: unknown): unknown
+
+  getAsOf(): never {
+    throw new TypeError(`the store ${this.store.name} keeps no old values`)
+  }
+
+  protected valueIn(row: ValueAndTimestamp<unknown> | undefined): unknown {
     if (row === undefined) return undefined
     this.timestamp = row.timestamp
     return row.value
   }
+}
 
-  getAsOf(): never {
-    throw new TypeError(`the store ${this.#store.name} keeps no old values`)
+class StoredRows extends UnversionedRows<TimestampedKeyValueStore<unknown, unknown>> {
+  override get(key: unknown): unknown {
+    return this.valueIn(this.store.get(key))
   }
 }
 
