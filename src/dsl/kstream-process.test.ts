@@ -8,21 +8,12 @@ import { TopologyTestDriver } from '../testing/topology-test-driver.ts'
 import type { Topology } from '../topology/topology.ts'
 import { StreamsBuilder } from './streams-builder.ts'
 import { topic } from './topic.ts'
+import { thrownBy } from '../../test/peers/thrown-by.ts'
 
 const strings = { key: serdes.string, value: serdes.string }
 const input = topic('in', strings)
 const output = topic('out', { key: serdes.string, value: nullable(serdes.string) })
 const counts = keyValueStore('counts', { key: serdes.string, value: serdes.long })
-
-function failureOf(work: () => unknown): StreamsError {
-  try {
-    work()
-  } catch (error) {
-    if (error instanceof StreamsError) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
-}
 
 /** What comes out for one record. */
 function outputsOf(topology: Topology, key = 'k', value = 'v'): unknown[] {
@@ -225,7 +216,7 @@ describe('processValues', () => {
       },
     )
 
-    expect(failureOf(() => outputsOf(builder.build())).message).toBe(
+    expect(thrownBy(() => outputsOf(builder.build())).message).toBe(
       'The step derive failed on the record at in-0 offset 0: processValues forwards only the record that it was given, or one that was derived from it: record.withValue(value).',
     )
   })
@@ -238,7 +229,7 @@ describe('a mistake of a processor names its step', () => {
   ): StreamsError => {
     const builder = new StreamsBuilder()
     streamOf(builder).process(supplier, { name: 'step', ...options })
-    return failureOf(() => outputsOf(builder.build()))
+    return thrownBy(() => outputsOf(builder.build()))
   }
   function streamOf(builder: StreamsBuilder) {
     return builder.stream(input)
@@ -305,7 +296,7 @@ describe('a mistake of a processor names its step', () => {
     const topology = builder.build()
     new TopologyTestDriver(topology).close()
 
-    expect(failureOf(() => new TopologyTestDriver(topology)).message).toBe(
+    expect(thrownBy(() => new TopologyTestDriver(topology)).message).toBe(
       'The step step failed outside of a record: the supplier must make a new processor for each task, it returned one again.',
     )
   })
@@ -318,7 +309,7 @@ describe('a mistake of a processor names its step', () => {
       stores: { counts: keyValueStore('counts', { key: serdes.string, value: serdes.long }) },
     })
 
-    expect(failureOf(() => builder.build()).message).toBe(
+    expect(thrownBy(() => builder.build()).message).toBe(
       'Invalid topology: there are two descriptors with the name counts; use one for all steps.',
     )
   })
@@ -327,7 +318,7 @@ describe('a mistake of a processor names its step', () => {
     const builder = new StreamsBuilder()
 
     expect(
-      failureOf(() =>
+      thrownBy(() =>
         builder.stream(input).process(() => () => {}, { stores: { counts: 'counts' as never } }),
       ).message,
     ).toBe(

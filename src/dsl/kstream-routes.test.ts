@@ -1,24 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import type { StreamsError } from '../errors.ts'
 import { serdes } from '../serde/serdes.ts'
 import { TopologyTestDriver } from '../testing/topology-test-driver.ts'
 import type { KStream } from './kstream.ts'
 import { StreamsBuilder } from './streams-builder.ts'
 import { topic, type Topic } from './topic.ts'
+import { thrownBy } from '../../test/peers/thrown-by.ts'
 
 const text = (name: string): Topic<string, string> =>
   topic(name, { key: serdes.string, value: serdes.string })
 
-function failureOf(work: () => unknown): StreamsError {
-  try {
-    work()
-  } catch (error) {
-    return error as StreamsError
-  }
-  throw new Error('nothing was thrown')
-}
-
-const detailOf = (work: () => unknown): unknown => failureOf(work).context['detail']
+const detailOf = (work: () => unknown): unknown => thrownBy(work).context['detail']
 
 function streamOf(): { builder: StreamsBuilder; stream: KStream<string, string> } {
   const builder = new StreamsBuilder()
@@ -97,7 +88,7 @@ describe('a split', () => {
     expect(detailOf(() => stream.split(null as never))).toBe(
       'split needs an object of predicates, not null',
     )
-    expect(failureOf(() => stream.split({ 'a b': all })).code).toBe('TOPOLOGY_INVALID')
+    expect(thrownBy(() => stream.split({ 'a b': all })).code).toBe('TOPOLOGY_INVALID')
   })
 })
 
@@ -151,7 +142,7 @@ describe('repartition', () => {
   })
 
   test.each([0, -1, 1.5, Number.NaN])('refuses %d partitions', (partitions) => {
-    expect(failureOf(() => streamOf().stream.repartition({ partitions })).code).toBe(
+    expect(thrownBy(() => streamOf().stream.repartition({ partitions })).code).toBe(
       'TOPOLOGY_INVALID',
     )
   })
@@ -160,7 +151,7 @@ describe('repartition', () => {
     const { builder, stream } = streamOf()
     stream.mapValues((value) => value.length).repartition()
 
-    expect(failureOf(() => builder.build()).code).toBe('SERDE_MISSING')
+    expect(thrownBy(() => builder.build()).code).toBe('SERDE_MISSING')
   })
 
   test('topics that are read together cannot have different stated numbers of partitions', () => {
@@ -190,7 +181,7 @@ describe('a topic that each record names', () => {
     const { stream } = streamOf()
     const counted = stream.mapValues((value) => value.length)
 
-    expect(failureOf(() => counted.to(() => 'out')).code).toBe('SERDE_MISSING')
+    expect(thrownBy(() => counted.to(() => 'out')).code).toBe('SERDE_MISSING')
     counted.to(() => 'out', { value: serdes.long })
   })
 
@@ -198,7 +189,7 @@ describe('a topic that each record names', () => {
     const { builder, stream } = streamOf()
     stream.to(() => undefined as never)
 
-    expect(failureOf(() => run(builder, ['at'], 'out')).message).toMatch(/KSTREAM-SINK-0000000001/)
+    expect(thrownBy(() => run(builder, ['at'], 'out')).message).toMatch(/KSTREAM-SINK-0000000001/)
   })
 })
 

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { StreamsError } from '../errors.ts'
 import { nullable } from '../serde/nullable.ts'
 import { serdes } from '../serde/serdes.ts'
 import { keyValueStore } from '../store/descriptor.ts'
@@ -7,6 +6,7 @@ import { TopologyTestDriver } from '../testing/topology-test-driver.ts'
 import type { KTable } from './ktable.ts'
 import { StreamsBuilder } from './streams-builder.ts'
 import { topic } from './topic.ts'
+import { thrownBy } from '../../test/peers/thrown-by.ts'
 
 const text = nullable(serdes.string)
 const strings = { key: serdes.string, value: serdes.string }
@@ -17,16 +17,6 @@ const pair = (one: string, other: string | undefined): string => `${one}-${other
 const firstLetter = (value: string): string => value.charAt(0)
 
 type Rows = KTable<string, string>
-
-function failureOf(work: () => unknown): StreamsError {
-  try {
-    work()
-  } catch (error) {
-    if (error instanceof StreamsError) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
-}
 
 /** A program with a table on each side. */
 function driverOf(write: (one: Rows, other: Rows) => Rows): TopologyTestDriver {
@@ -77,7 +67,7 @@ describe('joins of tables', () => {
   ])('refuse %s', (_what, write) => {
     const builder = new StreamsBuilder()
     const foreign = new StreamsBuilder().table(right)
-    const failure = failureOf(() => write(builder.table(left), builder.table(right), foreign))
+    const failure = thrownBy(() => write(builder.table(left), builder.table(right), foreign))
 
     expect(failure.code).toBe('TOPOLOGY_INVALID')
   })
@@ -86,7 +76,7 @@ describe('joins of tables', () => {
     const builder = new StreamsBuilder()
     const other = builder.table(right).mapValues((value) => value.length)
     builder.table(left).join(other, (value) => value, { foreignKey: firstLetter })
-    const failure = failureOf(() => builder.build())
+    const failure = thrownBy(() => builder.build())
 
     expect(failure.code).toBe('SERDE_MISSING')
     expect(failure.message).toContain('the right table of join')
@@ -133,7 +123,7 @@ describe('a join by foreign keys', () => {
     ['response', responses],
   ])('fails on a record without a value in its %s topic', (what, name) => {
     using driver = driverOf((one, other) => one.join(other, pair, named))
-    const failure = failureOf(() =>
+    const failure = thrownBy(() =>
       driver.input(raw(name)).pipe({ key: Buffer.from('k'), value: null, timestamp: 0 }),
     )
 
@@ -211,7 +201,7 @@ describe('a grouped table', () => {
     const builder = new StreamsBuilder()
     builder.table(left).groupBy(selector, strings).count()
     using driver = new TopologyTestDriver(builder.build())
-    const failure = failureOf(() => driver.input(left).pipe({ key: 'k', value: 'v', timestamp: 1 }))
+    const failure = thrownBy(() => driver.input(left).pipe({ key: 'k', value: 'v', timestamp: 1 }))
 
     expect(failure.code).toBe('PROCESSING_FAILED')
     expect(failure.message).toContain(message)
@@ -232,7 +222,7 @@ describe('a grouped table', () => {
       { key: Buffer.from('k'), value: null },
     ]) {
       using driver = new TopologyTestDriver(builder.build(), { applicationId: 'app' })
-      const failure = failureOf(() => driver.input(raw).pipe({ ...record, timestamp: 0 }))
+      const failure = thrownBy(() => driver.input(raw).pipe({ ...record, timestamp: 0 }))
       expect(failure.code).toBe('PROCESSING_FAILED')
       expect(failure.message).toContain('has a record without a')
     }
@@ -255,7 +245,7 @@ describe('a grouped table', () => {
         table.groupBy((value) => [value, value], strings).aggregate(0 as never, pair, pair),
     ],
   ])('refuses %s', (_what, write) => {
-    const failure = failureOf(() => write(new StreamsBuilder().table(left)))
+    const failure = thrownBy(() => write(new StreamsBuilder().table(left)))
 
     expect(failure.code).toBe('TOPOLOGY_INVALID')
   })
@@ -290,7 +280,7 @@ describe('transformed values', () => {
     const seen = keyValueStore('seen', { key: serdes.string, value: serdes.long })
     const builder = new StreamsBuilder()
     const table = builder.table(left).transformValues(() => (value) => value, { stores: { seen } })
-    const failure = failureOf(() => table.join(builder.table(right), pair))
+    const failure = thrownBy(() => table.join(builder.table(right), pair))
 
     expect(failure.code).toBe('TOPOLOGY_INVALID')
     expect(failure.message).toContain('give it a `store`')
@@ -300,7 +290,7 @@ describe('transformed values', () => {
     using driver = driverOf((one) =>
       one.transformValues(() => (value) => Promise.resolve(value) as unknown as string),
     )
-    const failure = failureOf(() => driver.input(left).pipe({ key: 'k', value: 'l', timestamp: 1 }))
+    const failure = thrownBy(() => driver.input(left).pipe({ key: 'k', value: 'l', timestamp: 1 }))
 
     expect(failure.code).toBe('PROCESSOR_ASYNC')
   })
@@ -309,7 +299,7 @@ describe('transformed values', () => {
     ['nothing', undefined, 'must return a function'],
     ['an object without a method transform', {}, 'must return a function'],
   ])('need more than a supplier that gives %s', (_what, given, message) => {
-    const failure = failureOf(() => driverOf((one) => one.transformValues(() => given as never)))
+    const failure = thrownBy(() => driverOf((one) => one.transformValues(() => given as never)))
 
     expect(failure.code).toBe('PROCESSING_FAILED')
     expect(failure.message).toContain(message)
@@ -317,9 +307,9 @@ describe('transformed values', () => {
 
   test('refuse what is no supplier and no store', () => {
     const table = new StreamsBuilder().table(left)
-    const noSupplier = failureOf(() => table.transformValues('x' as never))
-    const noOptions = failureOf(() => table.transformValues(() => (value) => value, 'x' as never))
-    const noStore = failureOf(() =>
+    const noSupplier = thrownBy(() => table.transformValues('x' as never))
+    const noOptions = thrownBy(() => table.transformValues(() => (value) => value, 'x' as never))
+    const noStore = thrownBy(() =>
       table.transformValues(() => (value) => value, { stores: { seen: 'seen' } as never }),
     )
 
@@ -330,7 +320,7 @@ describe('transformed values', () => {
 
 describe('a table as a stream', () => {
   test('refuses what is neither a selector nor options', () => {
-    const failure = failureOf(() => new StreamsBuilder().table(left).toStream('x' as never))
+    const failure = thrownBy(() => new StreamsBuilder().table(left).toStream('x' as never))
 
     expect(failure.code).toBe('TOPOLOGY_INVALID')
   })

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import type { StreamsError } from '../errors.ts'
 import { serdes } from '../serde/serdes.ts'
 import { keyValueStore, versionedStore } from '../store/descriptor.ts'
 import { TopologyTestDriver } from '../testing/topology-test-driver.ts'
@@ -8,22 +7,14 @@ import type { KStream } from './kstream.ts'
 import type { Optimizations } from './optimization.ts'
 import { StreamsBuilder } from './streams-builder.ts'
 import { topic, type Topic } from './topic.ts'
+import { thrownBy } from '../../test/peers/thrown-by.ts'
 
 const text = (name: string): Topic<string, string> =>
   topic(name, { key: serdes.string, value: serdes.string })
 const windows = joinWindows({ difference: 10, grace: 0 })
 const pair = (left: unknown, right: unknown): string => `${String(left)}+${String(right)}`
 
-function failureOf(work: () => unknown): StreamsError {
-  try {
-    work()
-  } catch (error) {
-    return error as StreamsError
-  }
-  throw new Error('nothing was thrown')
-}
-
-const detailOf = (work: () => unknown): unknown => failureOf(work).context['detail']
+const detailOf = (work: () => unknown): unknown => thrownBy(work).context['detail']
 
 interface TwoStreams {
   readonly builder: StreamsBuilder
@@ -56,7 +47,7 @@ describe('join windows', () => {
     [{ before: 1, grace: 0 }],
     [{ difference: 1 }],
   ])('%j are refused', (options) => {
-    expect(failureOf(() => joinWindows(options as never)).code).toBe('TOPOLOGY_INVALID')
+    expect(thrownBy(() => joinWindows(options as never)).code).toBe('TOPOLOGY_INVALID')
   })
 })
 
@@ -79,7 +70,7 @@ describe('a join is refused', () => {
       'join of two streams needs windows made by joinWindows, not undefined',
     )
     expect(
-      failureOf(() => left.leftJoin(right, pair, { windows: { kind: 'time' } as never })).code,
+      thrownBy(() => left.leftJoin(right, pair, { windows: { kind: 'time' } as never })).code,
     ).toBe('TOPOLOGY_INVALID')
   })
 
@@ -111,7 +102,7 @@ describe('a join is refused', () => {
     const counted = right.mapValues((value) => value.length)
     left.join(counted, pair, { windows, name: 'meet' })
 
-    expect(failureOf(() => builder.build()).message).toBe(
+    expect(thrownBy(() => builder.build()).message).toBe(
       'No value serde is known for the values of the other stream of meet-merge. State it in the options of that step, for example { value: serdes.string }.',
     )
   })
@@ -138,7 +129,7 @@ describe('a join is refused', () => {
       'the join late has a grace, so its table must be in a versioned store; rows is a key-value store',
     )
     const table = builder.table(text('other'))
-    expect(failureOf(() => left.join(table, pair, { grace: -1 })).code).toBe('TOPOLOGY_INVALID')
+    expect(thrownBy(() => left.join(table, pair, { grace: -1 })).code).toBe('TOPOLOGY_INVALID')
   })
 })
 
@@ -180,7 +171,7 @@ describe('optimization', () => {
       'there is no optimization "every"; there are: none, all, reuse-ktable-source-topics, merge-repartition-topics, single-store-self-join',
     )
     expect(
-      failureOf(() => new StreamsBuilder({ optimize: ['merge.repartition.topics'] as never })).code,
+      thrownBy(() => new StreamsBuilder({ optimize: ['merge.repartition.topics'] as never })).code,
     ).toBe('TOPOLOGY_INVALID')
   })
 

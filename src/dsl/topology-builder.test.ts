@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { StreamsError } from '../errors.ts'
 import type { FixedKeyRecord } from '../processor/fixed-key-record.ts'
 import { timestamped } from '../processor/local-store.ts'
 import type { StreamRecord } from '../processor/stream-record.ts'
@@ -8,22 +7,13 @@ import { keyValueStore, sessionStore, windowStore } from '../store/descriptor.ts
 import { TopologyTestDriver } from '../testing/topology-test-driver.ts'
 import { topic } from './topic.ts'
 import { TopologyBuilder } from './topology-builder.ts'
+import { thrownBy } from '../../test/peers/thrown-by.ts'
 
 const strings = { key: serdes.string, value: serdes.string }
 const input = topic('in', strings)
 const output = topic('out', strings)
 const rows = keyValueStore('rows', strings)
 const pass = () => () => {}
-
-function failureOf(work: () => unknown): StreamsError {
-  try {
-    work()
-  } catch (error) {
-    if (error instanceof StreamsError) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
-}
 
 const passOn =
   ({ forward }: { forward: (record: never) => void }) =>
@@ -166,7 +156,7 @@ describe('TopologyBuilder', () => {
     driver.input(input).pipe({ key: 'tea', value: '', timestamp: 0 })
 
     expect(driver.output(output).readValues()).toEqual(['3!'])
-    const error = failureOf(() =>
+    const error = thrownBy(() =>
       driver.input(input).pipe({ key: 'tea', value: 'write', timestamp: 0 }),
     )
     expect(error.code).toBe('STORE_READ_ONLY')
@@ -261,14 +251,14 @@ describe('TopologyBuilder', () => {
       (b) => b.describe({ format: 'yaml' as never }),
     ],
   ])('%s is refused', (_what, message, misuse) => {
-    const error = failureOf(() => misuse(started()))
+    const error = thrownBy(() => misuse(started()))
 
     expect(error.code).toBe('TOPOLOGY_INVALID')
     expect(error.message).toContain(message)
   })
 
   test('a sink that names topics needs serdes', () => {
-    const error = failureOf(() =>
+    const error = thrownBy(() =>
       started().addSink('sink', () => 'out', { parents: 'source' } as never),
     )
 

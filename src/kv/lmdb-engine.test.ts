@@ -6,9 +6,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../base/clock.ts'
 import { systemDisk } from '../base/disk.ts'
 import { createLog, type LogFields } from '../base/log.ts'
-import { StreamsError } from '../errors.ts'
 import type { KvEngine } from './kv.ts'
 import { lmdbEngine, lmdbKeyBytesMax } from './lmdb-engine.ts'
+import { thrownBy } from '../../test/peers/thrown-by.ts'
 
 let directory: string
 let warnings: LogFields[]
@@ -26,16 +26,6 @@ const log = createLog((_level, _message, fields) => warnings.push(fields))
 const open = (): KvEngine => lmdbEngine({ disk: systemDisk, clock: systemClock, log })(directory)
 const get = (engine: KvEngine, key: string): string | undefined =>
   engine.table('t').get(Buffer.from(key))?.toString()
-
-function failure(work: () => unknown): StreamsError {
-  try {
-    work()
-  } catch (error) {
-    if (error instanceof StreamsError) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
-}
 
 test('tables and rows outlive the engine', () => {
   {
@@ -66,11 +56,13 @@ test('a key beyond the limit is refused, wherever it is written; it is never fou
   const table = engine.table('t')
   table.put(longest, Buffer.from('1'))
   expect(table.get(longest)?.toString()).toBe('1')
-  const error = failure(() => table.put(tooLong, Buffer.from('1')))
+  const error = thrownBy(() => table.put(tooLong, Buffer.from('1')))
   expect(error.code).toBe('KEY_TOO_LONG')
   expect(error.message).toBe("A key of 4026 bytes is longer than the engine's limit of 4025 bytes.")
   const transaction = engine.begin()
-  expect(failure(() => transaction.put(table, tooLong, Buffer.from('1'))).code).toBe('KEY_TOO_LONG')
+  expect(thrownBy(() => transaction.put(table, tooLong, Buffer.from('1'))).code).toBe(
+    'KEY_TOO_LONG',
+  )
   transaction.delete(table, tooLong)
   transaction.discard()
   table.delete(tooLong)
@@ -126,7 +118,7 @@ describe('a file that cannot be trusted', () => {
 
 test('a directory that cannot be written is a failure of the disk', () => {
   writeFileSync(join(directory, 'lmdb'), 'a file')
-  expect(failure(open).code).toBe('DISK_FAILED')
+  expect(thrownBy(open).code).toBe('DISK_FAILED')
 })
 
 test('a process without persistent stores loads no native code', () => {

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { hasRocksdb, rocksdbFrom } from '../../test/peers/rocksdb.ts'
+import { thrownBy } from '../../test/peers/thrown-by.ts'
 import { systemDisk } from '../base/disk.ts'
 import { createLog, type LogFields } from '../base/log.ts'
-import { StreamsError } from '../errors.ts'
 import type { KvEngine, KvIterator } from './kv.ts'
 import { loadRocksdb } from './rocksdb-binding.ts'
 import { rocksdbEngine } from './rocksdb-engine.ts'
@@ -34,16 +34,6 @@ const get = (engine: KvEngine, key: string): string | undefined =>
   engine.table('t').get(Buffer.from(key))?.toString()
 const from = JSON.stringify(rocksdbFrom)
 const moduleUrl = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href)
-
-function failure(work: () => unknown): StreamsError {
-  try {
-    work()
-  } catch (error) {
-    if (error instanceof StreamsError) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
-}
 
 const padded = (index: number): string => String(index).padStart(6, '0')
 
@@ -92,14 +82,14 @@ describe.runIf(hasRocksdb)('the engine', () => {
     expect(table.get(longest)?.toString()).toBe('1')
     using rows = table.range()
     expect(rows.next().value?.key.length).toBe(rocksdbKeyBytesMax)
-    const error = failure(() => table.put(tooLong, Buffer.from('1')))
+    const error = thrownBy(() => table.put(tooLong, Buffer.from('1')))
     expect(error.code).toBe('KEY_TOO_LONG')
     expect(error.message).toBe(
       "A key of 8388609 bytes is longer than the engine's limit of 8388608 bytes.",
     )
     const transaction = engine.begin()
     const put = (): void => transaction.put(table, tooLong, Buffer.from('1'))
-    expect(failure(put).code).toBe('KEY_TOO_LONG')
+    expect(thrownBy(put).code).toBe('KEY_TOO_LONG')
     transaction.delete(table, tooLong)
     transaction.discard()
     table.delete(tooLong)
@@ -351,7 +341,7 @@ function run(script: string): {
 
 describe('the package', () => {
   test('is asked for where it is missing', () => {
-    const error = failure(() => loadRocksdb('/nowhere/at-all.js'))
+    const error = thrownBy(() => loadRocksdb('/nowhere/at-all.js'))
     expect(error.code).toBe('ENGINE_UNAVAILABLE')
     expect(error.message).toBe(
       'The store engine rocksdb cannot be loaded here: the package is not there (npm install @nxtedition/rocksdb@12.2.12). Keep the state in memory with { persistent: false }.',
@@ -362,7 +352,7 @@ describe('the package', () => {
     const home = join(directory, 'node_modules/@nxtedition/rocksdb')
     mkdirSync(home, { recursive: true })
     writeFileSync(join(home, 'package.json'), '{"name":"@nxtedition/rocksdb","version":"15.0.0"}')
-    const error = failure(() => loadRocksdb(join(directory, 'index.js')))
+    const error = thrownBy(() => loadRocksdb(join(directory, 'index.js')))
     expect(error.message).toContain(
       'version 15.0.0 of @nxtedition/rocksdb is installed, and 12.2.12 is needed',
     )
@@ -373,7 +363,7 @@ describe('the package', () => {
     mkdirSync(home, { recursive: true })
     writeFileSync(join(home, 'package.json'), '{"name":"@nxtedition/rocksdb","version":"12.2.12"}')
     writeFileSync(join(home, 'binding.js'), 'throw new Error("No native build was found")')
-    const error = failure(() => loadRocksdb(join(directory, 'index.js')))
+    const error = thrownBy(() => loadRocksdb(join(directory, 'index.js')))
     expect(error.code).toBe('ENGINE_UNAVAILABLE')
     expect(error.message).toContain('No native build was found')
   })
@@ -399,7 +389,7 @@ test.each<[string, unknown, string]>([
   ['a write buffer that is too small', { writeBufferBytes: 1000 }, 'from 1048576'],
   ['a compression that is not there', { compression: 'lz4' }, "it must be 'none' or 'zstd'"],
 ])('options are checked: %s', (_name, options, text) => {
-  const error = failure(() => rocksdb(options as RocksdbOptions))
+  const error = thrownBy(() => rocksdb(options as RocksdbOptions))
   expect(error.code).toBe('CONFIG_INVALID')
   expect(error.message).toContain(text)
 })

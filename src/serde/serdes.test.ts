@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { systemDisk } from '../base/disk.ts'
-import { StreamsError } from '../errors.ts'
 import { nullable } from './nullable.ts'
 import type { Serde } from './serde.ts'
 import { serdes } from './serdes.ts'
 import type { StandardSchema } from './standard-schema.ts'
+import { thrownBy } from '../../test/peers/thrown-by.ts'
 
 interface Vectors {
   serialized: { serde: string; value: unknown; hex: string }[]
@@ -30,16 +30,6 @@ function valueOf(serde: string, value: unknown): unknown {
 
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 const bytesOf = (hex: string): Buffer => Buffer.from(hex, 'hex')
-
-function failure(work: () => unknown): StreamsError {
-  try {
-    work()
-  } catch (error) {
-    if (error instanceof StreamsError) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
-}
 
 describe("Java's bytes", () => {
   test.each(vectors.serialized)(
@@ -147,7 +137,7 @@ describe('what has no bytes', () => {
     ['bytes', 'abc', '"abc" is not a Uint8Array'],
     ['list:int', 5, '5 is not an array'],
   ])('%s refuses %o', (name, value, sentence) => {
-    const error = failure(() => serdeNamed(name).serialize(value))
+    const error = thrownBy(() => serdeNamed(name).serialize(value))
     expect(error.code).toBe('SERDE_FAILED')
     expect(error.message).toContain('could not serialize a value: ')
     expect(error.message).toContain(sentence)
@@ -156,9 +146,9 @@ describe('what has no bytes', () => {
   test('json refuses cycles, bigints and functions', () => {
     const cycle: { self?: unknown } = {}
     cycle.self = cycle
-    expect(failure(() => serdes.json().serialize(cycle)).code).toBe('SERDE_FAILED')
-    expect(failure(() => serdes.json().serialize(1n)).code).toBe('SERDE_FAILED')
-    expect(failure(() => serdes.json().serialize(undefined)).message).toContain(
+    expect(thrownBy(() => serdes.json().serialize(cycle)).code).toBe('SERDE_FAILED')
+    expect(thrownBy(() => serdes.json().serialize(1n)).code).toBe('SERDE_FAILED')
+    expect(thrownBy(() => serdes.json().serialize(undefined)).message).toContain(
       'undefined has no JSON form',
     )
   })
@@ -187,14 +177,14 @@ describe('bytes that are not of the serde', () => {
     ['list:int', '007fffffff', 'the number of nulls is 2147483647: too many'],
     ['list:int', '00000000007fffffff', 'the size is 2147483647: too many'],
   ])('%s refuses %s', (name, hex, sentence) => {
-    const error = failure(() => serdeNamed(name).deserialize(bytesOf(hex)))
+    const error = thrownBy(() => serdeNamed(name).deserialize(bytesOf(hex)))
     expect(error.code).toBe('SERDE_FAILED')
     expect(error.message).toContain('could not deserialize a value: ')
     expect(error.message).toContain(sentence)
   })
 
   test('json says where the text is broken', () => {
-    const error = failure(() => serdes.json().deserialize(Buffer.from('{"a":')))
+    const error = thrownBy(() => serdes.json().deserialize(Buffer.from('{"a":')))
     expect(error.message).toContain('JSON')
   })
 })
@@ -221,7 +211,7 @@ describe('json with a schema', () => {
   })
 
   test('says where a value is wrong', () => {
-    const error = failure(() => serdes.json(orderSchema).deserialize(Buffer.from('{"id":"1"}')))
+    const error = thrownBy(() => serdes.json(orderSchema).deserialize(Buffer.from('{"id":"1"}')))
     expect(error.code).toBe('SERDE_FAILED')
     expect(error.message).toContain('at order.id: must be a number')
   })
@@ -230,7 +220,7 @@ describe('json with a schema', () => {
     const schema: StandardSchema<Order> = {
       '~standard': { version: 1, vendor: 'test', validate: async () => ({ value: { id: 1 } }) },
     }
-    const error = failure(() => serdes.json(schema).deserialize(Buffer.from('{"id":1}')))
+    const error = thrownBy(() => serdes.json(schema).deserialize(Buffer.from('{"id":1}')))
     expect(error.message).toContain('only synchronous schemas')
   })
 })
@@ -262,7 +252,7 @@ test('a serde reads a plain Uint8Array that is a part of a larger buffer', () =>
 })
 
 test('json takes no promise, which would be {}', () => {
-  const error = failure(() => serdes.json().serialize(Promise.resolve(1)))
+  const error = thrownBy(() => serdes.json().serialize(Promise.resolve(1)))
   expect(error.code).toBe('SERDE_FAILED')
   expect(error.message).toContain('a promise has no JSON form')
 })

@@ -7,7 +7,6 @@ import { describe, expect, test } from 'vitest'
 import { rocksdbEngines } from '../../test/peers/rocksdb.ts'
 import { systemClock } from '../base/clock.ts'
 import { systemDisk } from '../base/disk.ts'
-import { StreamsError } from '../errors.ts'
 import type { KvEngine, KvEngineFactory } from '../kv/kv.ts'
 import { lmdbEngine } from '../kv/lmdb-engine.ts'
 import { memoryEngine } from '../kv/memory-engine.ts'
@@ -18,6 +17,7 @@ import { PlainKeyValueStore } from './plain-key-value-store.ts'
 import { noHeaders, type RecordContext } from './state-store.ts'
 import { buildStore, type BuiltKeyValueStore } from './store-builder.ts'
 import { timestampedFormat } from './stored-value.ts'
+import { thrownBy } from '../../test/peers/thrown-by.ts'
 
 type Row = readonly [key: string, value: number, timestamp: number]
 
@@ -202,16 +202,6 @@ function inWorld(variant: Variant, work: (world: StoreWorld) => void): void {
     world.engine.close()
     rmSync(directory, { recursive: true, force: true })
   }
-}
-
-function failure(work: () => void): StreamsError {
-  try {
-    work()
-  } catch (error) {
-    if (error instanceof StreamsError) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
 }
 
 // What may happen to a store, in any order.
@@ -423,7 +413,7 @@ describe.each(variants)('a $name', (variant) => {
         world.store.flush()
       })
     expect(work).toThrow('The serde int could not serialize a value: 1.5 is not a whole number')
-    expect(failure(work).context).toMatchObject({ store: 'counts', serde: 'int' })
+    expect(thrownBy(work).context).toMatchObject({ store: 'counts', serde: 'int' })
   })
 
   test('survives anything: model, changelog, engine and listener agree', () => {

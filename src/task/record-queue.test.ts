@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createLog, silentLog, type Log } from '../base/log.ts'
 import type { DeserializationErrorHandler, ErrorHandlerContext } from '../error-handlers.ts'
-import { StreamsError } from '../errors.ts'
 import { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import { RecordBatchBuilder } from '../protocol/record-builder.ts'
 import { serdes } from '../serde/serdes.ts'
@@ -16,6 +15,7 @@ import {
 import { ErrorHandlers } from './error-handlers.ts'
 import { RecordQueue } from './record-queue.ts'
 import { TaskNode } from './task-node.ts'
+import { thrownBy } from '../../test/peers/thrown-by.ts'
 
 interface TestRecord {
   key?: string | null
@@ -105,16 +105,6 @@ function drain(queue: RecordQueue): unknown[][] {
   const rows: unknown[][] = []
   for (let row = drainOne(queue); row !== undefined; row = drainOne(queue)) rows.push(row)
   return rows
-}
-
-function failureOf(work: () => unknown): StreamsError {
-  try {
-    work()
-  } catch (error) {
-    if (error instanceof StreamsError) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
 }
 
 describe('the records of a partition', () => {
@@ -263,7 +253,7 @@ describe('a negative timestamp', () => {
     queue.advance()
     queue.take()
 
-    const error = failureOf(() => queue.advance())
+    const error = thrownBy(() => queue.advance())
     expect(error.code).toBe('TIMESTAMP_INVALID')
     expect(error.message).toBe(
       'The record at in-3 offset 21 has the invalid timestamp -1. State a timestamp extractor for this topic.',
@@ -299,7 +289,7 @@ describe('a timestamp that no number holds', () => {
     const queue = queueOf({ timestamp })
     queue.add(batch(7, [{ timestamp: nanoseconds }]), 7)
 
-    const error = failureOf(() => queue.advance())
+    const error = thrownBy(() => queue.advance())
     expect([error.code, error.context['offset'], error.context['timestamp']]).toEqual([
       'TIMESTAMP_INVALID',
       7,
@@ -340,7 +330,7 @@ describe('S22 negative timestamps', () => {
     queue.add(batch(20, [{ timestamp: 4 }, negative]), 20)
     expect(drainOne(queue)).toEqual([20, 'k', 'v', 4])
 
-    const error = failureOf(() => queue.advance())
+    const error = thrownBy(() => queue.advance())
     expect([error.code, error.message]).toEqual([
       'TIMESTAMP_INVALID',
       'The record at in-3 offset 21 has the invalid timestamp -1. State a timestamp extractor for this topic.',
@@ -383,7 +373,7 @@ describe('S22 negative timestamps', () => {
     const queue = queueOf({ timestamp: usePartitionTimeOnInvalidTimestamp })
     queue.add(batch(0, [negative]), 0)
 
-    expect(failureOf(() => queue.advance()).code).toBe('TIMESTAMP_INVALID')
+    expect(thrownBy(() => queue.advance()).code).toBe('TIMESTAMP_INVALID')
   })
 
   test('wallclockTimestamp does not look at it', () => {
@@ -435,7 +425,7 @@ describe('a timestamp extractor', () => {
     })
     queue.add(batch(0, [{ timestamp: 5 }]), 0)
 
-    expect(failureOf(() => queue.advance()).message).toBe(
+    expect(thrownBy(() => queue.advance()).message).toBe(
       'The step source failed on the record at in-3 offset 0: the timestamp extractor threw: no clock.',
     )
   })
@@ -444,7 +434,7 @@ describe('a timestamp extractor', () => {
     const queue = queueOf({ timestamp: () => Number.NaN })
     queue.add(batch(0, [{ timestamp: 5 }]), 0)
 
-    expect(failureOf(() => queue.advance()).message).toBe(
+    expect(thrownBy(() => queue.advance()).message).toBe(
       'The step source failed on the record at in-3 offset 0: the timestamp extractor returned NaN, not a whole number of milliseconds.',
     )
   })
@@ -461,7 +451,7 @@ describe('a record that cannot be deserialized', () => {
     const queue = queueOf({ value: long })
     queue.add(batch(30, records), 30)
 
-    const error = failureOf(() => queue.advance())
+    const error = thrownBy(() => queue.advance())
     expect(error.code).toBe('RECORD_UNREADABLE')
     expect(error.context).toMatchObject({ task: '0_3', topic: 'in', partition: 3, offset: 30 })
     expect(queue.position).toBe(30)
@@ -509,7 +499,7 @@ test('damage in a batch is reported with the partition', () => {
   bytes.writeUInt8(bytes.readUInt8(bytes.length - 1) ^ 1, bytes.length - 1)
   queue.add(bytes, 5)
 
-  const error = failureOf(() => queue.advance())
+  const error = thrownBy(() => queue.advance())
   expect(error.code).toBe('RECORD_BATCH_CORRUPT')
   expect(error.context).toMatchObject({ topic: 'in', partition: 3, offset: 5 })
 })

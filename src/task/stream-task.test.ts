@@ -17,6 +17,7 @@ import type { Topology } from '../topology/topology.ts'
 import type { RecordSink } from './record-sink.ts'
 import { StreamTask } from './stream-task.ts'
 import type { StreamTaskOptions } from './stream-task-options.ts'
+import { thrownBy } from '../../test/peers/thrown-by.ts'
 
 const string = serdes.string as Serde<unknown>
 const long = serdes.long as Serde<unknown>
@@ -121,16 +122,6 @@ function batch(baseOffset: number, records: TestRecord[], isControl = false): Bu
     baseSequence: -1,
     isControl,
   })
-}
-
-function failureOf(work: () => unknown): StreamsError {
-  try {
-    work()
-  } catch (error) {
-    if (error instanceof StreamsError) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
 }
 
 /** in → the supplier's node → out. */
@@ -466,7 +457,7 @@ describe('what a node sees', () => {
   })
 
   test('are its children: forwarding to another name fails', () => {
-    const error = failureOf(() =>
+    const error = thrownBy(() =>
       seen((context) => context.forwardRecord('k', 'v', 1, [], 'nobody')),
     )
 
@@ -476,7 +467,7 @@ describe('what a node sees', () => {
   })
 
   test('are its stores: another one is refused', () => {
-    expect(failureOf(() => seen((context) => context.store('other'))).code).toBe(
+    expect(thrownBy(() => seen((context) => context.store('other'))).code).toBe(
       'STORE_NOT_CONNECTED',
     )
   })
@@ -496,7 +487,7 @@ describe('what a node sees', () => {
   })
 
   test('takes no negative timestamp', () => {
-    const error = failureOf(() => seen((context, key) => context.forwardAt(key, 'v', -1)))
+    const error = thrownBy(() => seen((context, key) => context.forwardAt(key, 'v', -1)))
 
     expect(error.message).toContain('a record cannot have the timestamp -1')
   })
@@ -531,7 +522,7 @@ describe('a failure', () => {
       10,
     )
 
-    const error = failureOf(() => task.process(10, Infinity))
+    const error = thrownBy(() => task.process(10, Infinity))
     expect(error.code).toBe('PROCESSING_FAILED')
     expect(error.message).toBe('The step below failed on the record at in-1 offset 11: boom.')
     expect(error.cause).toBe(cause)
@@ -544,7 +535,7 @@ describe('a failure', () => {
     const { task } = running(failing(cause))
     task.addRecords('in', 1, batch(0, [['k', 'bad', 1]]), 0)
 
-    expect(failureOf(() => task.process(1, Infinity))).toBe(cause)
+    expect(thrownBy(() => task.process(1, Infinity))).toBe(cause)
   })
 
   test('that is a broken invariant stays what it is', () => {
@@ -558,7 +549,7 @@ describe('a failure', () => {
     const { task } = running(oneNode((context) => ({ process: (key) => context.forward(key, 42) })))
     task.addRecords('in', 1, batch(0, [['k', 'v', 1]]), 0)
 
-    const error = failureOf(() => task.process(1, Infinity))
+    const error = thrownBy(() => task.process(1, Infinity))
     expect(error.code).toBe('RECORD_UNWRITABLE')
     expect(error.context).toMatchObject({ node: 'sink', sink: 'out', origin: 'value', offset: 0 })
     expect(error.cause).toMatchObject({ code: 'SERDE_FAILED' })
@@ -575,7 +566,7 @@ describe('a failure', () => {
     const { task } = running(topology)
     task.addRecords('in', 1, batch(0, [['k', 'v', 1]]), 0)
 
-    expect(failureOf(() => task.process(1, Infinity)).message).toBe(
+    expect(thrownBy(() => task.process(1, Infinity)).message).toBe(
       'The step sink could not write a record, after the record at in-1 offset 0: the partitioner returned 4, the topic has 4 partitions.',
     )
   })
@@ -588,7 +579,7 @@ describe('a failure', () => {
     )
     task.initialize([])
 
-    expect(failureOf(() => task.completeRestoration()).message).toBe(
+    expect(thrownBy(() => task.completeRestoration()).message).toBe(
       'The step node failed outside of a record: no config.',
     )
   })
@@ -661,7 +652,7 @@ describe('punctuations', () => {
       }),
     )
 
-    expect(failureOf(() => task.punctuate(6000)).message).toBe(
+    expect(thrownBy(() => task.punctuate(6000)).message).toBe(
       'The step node failed outside of a record: late.',
     )
   })
@@ -1039,7 +1030,7 @@ describe('restoring', () => {
     const bytes = changelogBatch(0, [['a', 1, 1]])
     bytes.writeUInt8(bytes.readUInt8(bytes.length - 1) ^ 1, bytes.length - 1)
 
-    const error = failureOf(() => task.restore(changelog, bytes, 1))
+    const error = thrownBy(() => task.restore(changelog, bytes, 1))
     expect(error.code).toBe('RESTORE_FAILED')
     expect(error.context).toMatchObject({ task: '0_1', store: 'counts', partition: 1 })
   })

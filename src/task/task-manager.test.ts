@@ -10,6 +10,7 @@ import type { Serde } from '../serde/serde.ts'
 import { serdes } from '../serde/serdes.ts'
 import { InternalTopologyBuilder } from '../topology/internal-topology-builder.ts'
 import { TaskManager, type TaskManagerOptions } from './task-manager.ts'
+import { thrownBy } from '../../test/peers/thrown-by.ts'
 
 interface Setup {
   manager: TaskManager
@@ -77,16 +78,6 @@ function batch(...values: string[]): Buffer {
   const builder = new RecordBatchBuilder()
   for (const value of values) builder.append(Buffer.from('k'), Buffer.from(value), 1)
   return builder.build({ baseOffset: 0, producerId: -1, producerEpoch: -1, baseSequence: -1 })
-}
-
-function failureOf(work: () => unknown): StreamsError {
-  try {
-    work()
-  } catch (error) {
-    if (error instanceof StreamsError) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
 }
 
 test('records go to the task that reads their partition', () => {
@@ -178,7 +169,7 @@ test('a failure names the task, and keeps its code', () => {
   run(manager, '0_0', '1_3')
   manager.addRecords('right', 3, batch('a'), 0)
 
-  const error = failureOf(() => manager.process(Infinity))
+  const error = thrownBy(() => manager.process(Infinity))
   expect(error.code).toBe('DISK_FAILED')
   expect(error.context).toEqual({ path: '/x', task: '1_3' })
 })
@@ -191,7 +182,7 @@ test('all tasks are closed, also when one fails to close clean', () => {
   manager.prepareCommit()
   manager.committed()
 
-  const error = failureOf(() => manager.close(undefined, { clean: true }))
+  const error = thrownBy(() => manager.close(undefined, { clean: true }))
   expect(error.message).toBe('The step left-node failed outside of a record: will not.')
   expect(closedEngines).toEqual(['0_0', '0_1'])
   expect(manager.tasks.size).toBe(0)

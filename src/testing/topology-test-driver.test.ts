@@ -5,7 +5,6 @@ import { describe, expect, test } from 'vitest'
 import { hasRocksdb, rocksdbFrom } from '../../test/peers/rocksdb.ts'
 import { StreamsBuilder } from '../dsl/streams-builder.ts'
 import { topic } from '../dsl/topic.ts'
-import { StreamsError } from '../errors.ts'
 import { rocksdbStateEngine } from '../kv/rocksdb-state-engine.ts'
 import type { StateEngine } from '../kv/state-engine.ts'
 import type { Serde } from '../serde/serde.ts'
@@ -14,6 +13,7 @@ import { keyValueStore } from '../store/descriptor.ts'
 import { InternalTopologyBuilder } from '../topology/internal-topology-builder.ts'
 import type { Topology } from '../topology/topology.ts'
 import { TopologyTestDriver } from './topology-test-driver.ts'
+import { thrownBy } from '../../test/peers/thrown-by.ts'
 
 const lines = topic('lines', { value: serdes.string })
 const counts = topic('counts', { key: serdes.string, value: serdes.long })
@@ -44,16 +44,6 @@ function failing(): Topology {
 const anySerdes = {
   key: serdes.string as Serde<unknown>,
   value: serdes.string as Serde<unknown>,
-}
-
-function failureOf(work: () => unknown): StreamsError {
-  try {
-    work()
-  } catch (error) {
-    if (error instanceof StreamsError) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
 }
 
 test('words are counted, and everything is seen: output, store, repartition and changelog', () => {
@@ -144,7 +134,7 @@ describe('an input topic', () => {
   test('that no source reads is refused', () => {
     using driver = new TopologyTestDriver(wordCount())
 
-    expect(failureOf(() => driver.input(counts)).message).toBe(
+    expect(thrownBy(() => driver.input(counts)).message).toBe(
       'Invalid topology: no source reads counts.',
     )
   })
@@ -179,7 +169,7 @@ describe('a store', () => {
     using driver = new TopologyTestDriver(wordCount())
     const other = keyValueStore('other', { key: serdes.string, value: serdes.long })
 
-    expect(failureOf(() => driver.store(other)).code).toBe('STORE_UNKNOWN')
+    expect(thrownBy(() => driver.store(other)).code).toBe('STORE_UNKNOWN')
   })
 })
 
@@ -247,7 +237,7 @@ test('a program that cannot be made fails in the constructor', () => {
     )
     .build()
 
-  expect(failureOf(() => new TopologyTestDriver(topology)).message).toBe(
+  expect(thrownBy(() => new TopologyTestDriver(topology)).message).toBe(
     'The step node failed outside of a record: no config.',
   )
 })
@@ -258,7 +248,7 @@ describe('a failure of the program', () => {
     const input = driver.input(numbers)
     input.pipe({ key: 'a', value: 12, timestamp: 0 })
 
-    expect(failureOf(() => input.pipe({ key: 'b', value: 13, timestamp: 0 })).message).toBe(
+    expect(thrownBy(() => input.pipe({ key: 'b', value: 13, timestamp: 0 })).message).toBe(
       'The step KSTREAM-FOREACH-0000000001 failed on the record at numbers-0 offset 1: unlucky.',
     )
   })
@@ -266,9 +256,9 @@ describe('a failure of the program', () => {
   test('ends the driver: it throws the failure again', () => {
     using driver = new TopologyTestDriver(failing())
     const input = driver.input(numbers)
-    const first = failureOf(() => input.pipe({ key: 'b', value: 13, timestamp: 0 }))
+    const first = thrownBy(() => input.pipe({ key: 'b', value: 13, timestamp: 0 }))
 
-    expect(failureOf(() => input.pipe({ key: 'a', value: 1, timestamp: 0 }))).toBe(first)
+    expect(thrownBy(() => input.pipe({ key: 'a', value: 1, timestamp: 0 }))).toBe(first)
   })
 })
 
@@ -279,7 +269,7 @@ test('a record that cannot be read fails, or is skipped and counted', () => {
   const pipe = (driver: TopologyTestDriver): void =>
     driver.input(text).pipe({ key: 'a', value: 'no number', timestamp: 0 })
 
-  expect(failureOf(() => pipe(strict)).code).toBe('RECORD_UNREADABLE')
+  expect(thrownBy(() => pipe(strict)).code).toBe('RECORD_UNREADABLE')
   pipe(lenient)
   expect(lenient.metrics.droppedRecords()).toEqual(new Map([['deserialization-error', 1]]))
 })
@@ -290,7 +280,7 @@ test('a topic that feeds itself is noticed', () => {
   const driver = new TopologyTestDriver(builder.build(), { recordsPerPipeMax: 100 })
 
   expect(
-    failureOf(() => driver.input(numbers).pipe({ key: 'a', value: 1, timestamp: 0 })).message,
+    thrownBy(() => driver.input(numbers).pipe({ key: 'a', value: 1, timestamp: 0 })).message,
   ).toBe('Invalid topology: one record set off more than 100 others: a topic feeds itself.')
   driver.close()
 })
@@ -301,5 +291,5 @@ test('a closed driver does nothing', () => {
   driver.close()
   driver.close()
 
-  expect(failureOf(() => input.pipeValue('a')).code).toBe('CLIENT_CLOSED')
+  expect(thrownBy(() => input.pipeValue('a')).code).toBe('CLIENT_CLOSED')
 })

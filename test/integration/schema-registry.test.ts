@@ -8,6 +8,7 @@ import { TopologyTestDriver } from 'millpond/testing'
 import { failureOf } from '../peers/failure-of.ts'
 import { localhostCertificate } from '../peers/localhost-certificate.ts'
 import { SchemaRegistryPeer } from '../peers/schema-registry.ts'
+import { thrownBy } from '../peers/thrown-by.ts'
 
 interface Order {
   id: string
@@ -50,16 +51,6 @@ function registryOf(options: Partial<SchemaRegistryOptions> = {}): SchemaRegistr
 
 async function seenPaths(): Promise<string[]> {
   return (await peer.seen()).map(({ method, path }) => `${method} ${path}`)
-}
-
-function thrownBy(call: () => unknown): StreamsError {
-  try {
-    call()
-  } catch (error) {
-    if (error instanceof StreamsError) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
 }
 
 const plain = (value: unknown): unknown => structuredClone(value)

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { StreamsError } from '../../errors.ts'
 import { Change } from '../../processor/change.ts'
 import type { NodeContext, NodeProcessor, NodeSupplier } from '../../processor/processor.ts'
 import type { RecordHeaders } from '../../store/state-store.ts'
@@ -18,16 +17,7 @@ import { ktableMapValues, mapped } from './ktable-map-values.ts'
 import { ktableSource } from './ktable-source.ts'
 import { ktableToStream } from './ktable-to-stream.ts'
 import { passThrough } from './pass-through.ts'
-
-function failureOf(work: () => unknown): StreamsError {
-  try {
-    work()
-  } catch (error) {
-    if (error instanceof StreamsError) return error
-    throw error
-  }
-  throw new Error('nothing was thrown')
-}
+import { thrownBy } from '../../../test/peers/thrown-by.ts'
 
 type Forwarded = readonly [key: unknown, value: unknown, timestamp: number]
 type Listener = (key: unknown, newValue: unknown, oldValue: unknown, timestamp: number) => void
@@ -206,7 +196,7 @@ describe('stateless operators of streams', () => {
     ['forEach', kstreamForEach],
   ])('%s refuses a promise, which nobody would wait for', (_name, operator) => {
     const action = (): unknown => Promise.reject(new Error('nobody hears it'))
-    const failure = failureOf(() => new Harness(operator(action)).process('k', 'v'))
+    const failure = thrownBy(() => new Harness(operator(action)).process('k', 'v'))
 
     expect(failure.code).toBe('PROCESSOR_ASYNC')
   })
@@ -229,7 +219,7 @@ describe('stateless operators of streams', () => {
     ['an initializer', kstreamAggregate({ storeName: 's', sendOldValues: false }, later, () => 1)],
   ])('%s takes no promise for a value', (_name, supplier) => {
     const harness = new Harness(supplier)
-    const failure = failureOf(() => harness.process('k', 'v'))
+    const failure = thrownBy(() => harness.process('k', 'v'))
 
     expect([failure.code, failure.context]).toEqual(['PROCESSOR_ASYNC', { node: 'STEP' }])
     expect(failure.message).toContain('mapValuesAsync')
@@ -239,7 +229,7 @@ describe('stateless operators of streams', () => {
   test('reduce takes no promise for a value', () => {
     const harness = new Harness(kstreamReduce({ storeName: 's', sendOldValues: false }, later))
     harness.process('k', 'v')
-    expect(failureOf(() => harness.process('k', 'w')).code).toBe('PROCESSOR_ASYNC')
+    expect(thrownBy(() => harness.process('k', 'w')).code).toBe('PROCESSOR_ASYNC')
     expect(harness.kept.get('k')?.value).toBe('v')
   })
 
@@ -259,7 +249,7 @@ describe('stateless operators of streams', () => {
     ],
     ['mapValues', ktableMapValues({ sendOldValues: false } as never, mapped(later))],
   ])('%s of a table takes no promise for a value', (_name, supplier) => {
-    const failure = failureOf(() => new Harness(supplier).process('k', new Change('v', undefined)))
+    const failure = thrownBy(() => new Harness(supplier).process('k', new Change('v', undefined)))
     expect(failure.code).toBe('PROCESSOR_ASYNC')
   })
 
