@@ -15,51 +15,14 @@ import { RecordBatchReader } from '../src/protocol/record-batch.ts'
 import { RecordBatchBuilder } from '../src/protocol/record-builder.ts'
 import { serdes } from '../src/serde/serdes.ts'
 import { keyValueStore } from '../src/store/descriptor.ts'
-import type { RecordHeaders } from '../src/store/state-store.ts'
-import type { RecordSink } from '../src/task/record-sink.ts'
 import { StreamTask } from '../src/task/stream-task.ts'
+import { EncodingSink, noProducer } from './encoding-sink.ts'
 
 const keyCount = 100_000
 const recordsPerBatch = 1000
 const recordsPerRound = 1_000_000
 const rounds = 8
 const startTimestamp = 1_700_000_000_000
-const batchBytesMax = 256 * 1024
-const producer = { producerId: -1, producerEpoch: -1, baseSequence: -1 }
-
-/** Encodes what it is given into batches, which nobody gets. */
-class EncodingSink implements RecordSink {
-  readonly #builder = new RecordBatchBuilder()
-  #records = 0
-  bytes = 0
-
-  partitionCount(): number {
-    return 1
-  }
-
-  send(
-    _topic: string,
-    _partition: number,
-    key: Uint8Array | null,
-    value: Uint8Array | null,
-    timestamp: number,
-    headers: RecordHeaders,
-  ): void {
-    this.#builder.append(key, value, timestamp, headers)
-    this.#records += 1
-    if (this.#builder.sizeInBytes >= batchBytesMax) this.flush()
-  }
-
-  flush(): void {
-    if (this.#builder.isEmpty) return
-    this.bytes += this.#builder.build(producer).length
-    this.#builder.reset()
-  }
-
-  nextOffset(): number | undefined {
-    return this.#records === 0 ? undefined : this.#records
-  }
-}
 
 const words = topic('words', { key: serdes.string, value: serdes.string })
 const counts = keyValueStore('counts', {
@@ -104,7 +67,7 @@ function makeBatches(): Buffer[] {
         startTimestamp + offset + record,
       )
     }
-    batches.push(batch.build({ ...producer, baseOffset: offset }))
+    batches.push(batch.build({ ...noProducer, baseOffset: offset }))
   }
   return batches
 }

@@ -21,50 +21,14 @@ import { StreamsMetrics } from '../src/metrics/streams-metrics.ts'
 import { RecordBatchBuilder } from '../src/protocol/record-builder.ts'
 import { serdes } from '../src/serde/serdes.ts'
 import { keyValueStore, sessionStore, windowStore } from '../src/store/descriptor.ts'
-import type { RecordHeaders } from '../src/store/state-store.ts'
-import type { RecordSink } from '../src/task/record-sink.ts'
 import { StreamTask } from '../src/task/stream-task.ts'
+import { EncodingSink, noProducer } from './encoding-sink.ts'
 
 const keyCount = 20_000
 const recordsPerBatch = 1000
 const recordsPerRound = 200_000
 const rounds = Number(process.env['ROUNDS'] ?? 6)
 const startTimestamp = 1_700_000_000_000
-const batchBytesMax = 256 * 1024
-const producer = { producerId: -1, producerEpoch: -1, baseSequence: -1 }
-
-/** Encodes what it is given into batches, which nobody gets. */
-class EncodingSink implements RecordSink {
-  readonly #builder = new RecordBatchBuilder()
-  records = 0
-
-  partitionCount(): number {
-    return 1
-  }
-
-  send(
-    _topic: string,
-    _partition: number,
-    key: Uint8Array | null,
-    value: Uint8Array | null,
-    timestamp: number,
-    headers: RecordHeaders,
-  ): void {
-    this.#builder.append(key, value, timestamp, headers)
-    this.records += 1
-    if (this.#builder.sizeInBytes >= batchBytesMax) this.flush()
-  }
-
-  flush(): void {
-    if (this.#builder.isEmpty) return
-    this.#builder.build(producer)
-    this.#builder.reset()
-  }
-
-  nextOffset(): number | undefined {
-    return this.records === 0 ? undefined : this.records
-  }
-}
 
 const words = topic('words', { key: serdes.string, value: serdes.string })
 const others = topic('others', { key: serdes.string, value: serdes.string })
@@ -135,7 +99,7 @@ function makeBatches(round: number): Buffer[] {
       const value = Buffer.from(`value ${offset + record}`)
       batch.append(Buffer.from(key), value, startTimestamp + offset + record)
     }
-    batches.push(batch.build({ ...producer, baseOffset: offset }))
+    batches.push(batch.build({ ...noProducer, baseOffset: offset }))
   }
   return batches
 }

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { serdes, StreamsBuilder, StreamsError, keyValueStore, nullable, topic } from 'millpond'
+import { serdes, StreamsBuilder, keyValueStore, nullable, topic } from 'millpond'
 import { SchemaRegistry, type SchemaRegistryOptions } from 'millpond/schema-registry'
 import { TopologyTestDriver } from 'millpond/testing'
 import { failureOf } from '../peers/failure-of.ts'
