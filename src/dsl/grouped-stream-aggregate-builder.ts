@@ -1,7 +1,7 @@
+import { assertName } from '../base/legal-name.ts'
 import type { GraphNode } from './graph/graph-node.ts'
 import { RepartitionNode } from './graph/repartition-node.ts'
 import type { StreamState } from './kstream-impl.ts'
-import { assertName } from './naming.ts'
 import type { AnySerde } from './topic.ts'
 
 /** The store of an aggregation, as far as its repartition topic needs to know it. */

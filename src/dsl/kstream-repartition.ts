@@ -1,9 +1,10 @@
+import { assertName } from '../base/legal-name.ts'
 import { shownValue } from '../base/shown-value.ts'
 import { StreamsError } from '../errors.ts'
 import type { StreamPartitioner } from '../topology/node.ts'
 import { RepartitionNode } from './graph/repartition-node.ts'
 import { KStreamImpl, type StreamState } from './kstream-impl.ts'
-import { assertFunction, assertName, type Named } from './naming.ts'
+import { assertFunction, type Named } from './naming.ts'
 import type { Partitioner } from './partitioner.ts'
 import type { SerdeOf } from './topic.ts'
 

@@ -1,3 +1,4 @@
+import { assertName } from '../base/legal-name.ts'
 import { StreamsError } from '../errors.ts'
 import {
   keyValueStore,
@@ -6,7 +7,7 @@ import {
   type VersionedStoreOptions,
 } from '../store/descriptor.ts'
 import type { StoreNode } from '../topology/node.ts'
-import { assertName, type NameProvider } from './naming.ts'
+import type { NameProvider } from './naming.ts'
 import type { AnySerde, SerdeOf } from './topic.ts'
 
 /** A key-value store whose serdes fit keys K and values V: what {@link keyValueStore} gives. */

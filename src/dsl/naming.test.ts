@@ -1,5 +1,6 @@
+import { assertName } from '../base/legal-name.ts'
 import { describe, expect, test } from 'vitest'
-import { NameProvider, assertName } from './naming.ts'
+import { NameProvider } from './naming.ts'
 
 describe('names of steps', () => {
   test('every step takes a number, also when it has a name', () => {

@@ -1,8 +1,6 @@
 import { assertName } from '../base/legal-name.ts'
 import { StreamsError } from '../errors.ts'
 
-export { assertName } from '../base/legal-name.ts'
-
 /** The name of a step; absent: the engine gives it one, as Kafka Streams does. Java's Named. */
 export interface Named {
   /** Letters, digits, `.`, `_` and `-`, at most 249; unique in the topology. */

@@ -1,3 +1,4 @@
+import { assertName } from '../base/legal-name.ts'
 import { assertOptions } from '../base/assert-options.ts'
 import { StreamsError } from '../errors.ts'
 import { assertSerde } from '../serde/assert-serde.ts'
@@ -5,7 +6,7 @@ import type { Serde } from '../serde/serde.ts'
 import { serdes } from '../serde/serdes.ts'
 import type { TimestampExtractor } from '../topology/node.ts'
 import { offsetResetProblem, type OffsetReset } from '../topology/offset-reset.ts'
-import { assertFunction, assertName } from './naming.ts'
+import { assertFunction } from './naming.ts'
 
 /** What a program gets as key when it does not state a key serde: the bytes. */
 export type RawKey = Uint8Array | null

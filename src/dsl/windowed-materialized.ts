@@ -1,3 +1,4 @@
+import { assertName } from '../base/legal-name.ts'
 import { shownValue } from '../base/shown-value.ts'
 import { StreamsError } from '../errors.ts'
 import { sessionWindowedSerde, timeWindowedSerde } from '../serde/windowed-serdes.ts'
@@ -11,7 +12,7 @@ import {
 import type { StoreNode } from '../topology/node.ts'
 import type { EmitStrategy } from './emit-strategy.ts'
 import { requiredSerde } from './materialized.ts'
-import { assertName, type NameProvider } from './naming.ts'
+import type { NameProvider } from './naming.ts'
 import type { AnySerde, SerdeOf } from './topic.ts'
 import { assertMilliseconds, retentionOf, windowSizeOf, type Windows } from './windows.ts'
 
