@@ -3,6 +3,7 @@ import type { Step, StoreSpec } from '../../test/conformance/case.ts'
 import type { Chance } from './chance.ts'
 import { serdeNames, type Serdes } from './random-script.ts'
 import { randomFunction } from './typed-functions.ts'
+import { randomTopicStore, type TopicStore } from './random-topic-store.ts'
 
 type Add = (step: Omit<Step, 'id'>) => string
 
@@ -11,8 +12,6 @@ interface GlobalTable {
   readonly key: string
   readonly value: string
 }
-
-const strings = { key: 'string', value: 'string' }
 
 /** Joins streams with global tables, which it adds as it needs them. */
 export class RandomGlobals {
@@ -71,23 +70,7 @@ export class RandomGlobals {
 export function randomGlobalStore(
   chance: Chance,
   inputs: Map<string, Serdes>,
-): { store: Step; reader: string } | undefined {
+): TopicStore | undefined {
   if (!chance.is(0.4)) return undefined
-  const topic = `rows-${chance.number()}`
-  inputs.set(topic, strings)
-  const timestamped = chance.is(0.3)
-  const name = `global-${chance.number()}`
-  const store = {
-    op: 'globalStore',
-    name,
-    topic,
-    ...strings,
-    source: `source-${chance.number()}`,
-    processors: [`keep-${chance.number()}`],
-    with: timestamped ? 'index-words' : chance.pick(['remember', 'index-words']),
-    ...(timestamped && { timestamped }),
-    ...(chance.is(0.5) && { caching: true }),
-    ...(chance.is(0.7) && { persistent: false }),
-  }
-  return { store, reader: `look-up:${name}` }
+  return randomTopicStore(chance, inputs, { op: 'globalStore', topics: 'rows', stores: 'global' })
 }

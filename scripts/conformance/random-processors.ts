@@ -3,6 +3,7 @@ import type { Step } from '../../test/conformance/case.ts'
 import type { Chance } from './chance.ts'
 import { randomGlobalStore } from './random-global.ts'
 import type { Serdes } from './random-script.ts'
+import { randomTopicStore, type TopicStore } from './random-topic-store.ts'
 
 const strings = { key: 'string', value: 'string' }
 
@@ -97,28 +98,10 @@ function statelessProcessors(chance: Chance): string[] {
 }
 
 /** A store that a topic keeps, and a processor that reads it; or neither. */
-function randomReadOnlyStore(
-  chance: Chance,
-  inputs: Map<string, Serdes>,
-): { store: Step; reader: string } | undefined {
+function randomReadOnlyStore(chance: Chance, inputs: Map<string, Serdes>): TopicStore | undefined {
   if (!chance.is(0.3)) return undefined
-  const topic = `kept-${chance.number()}`
-  inputs.set(topic, strings)
-  const timestamped = chance.is(0.3)
-  const name = `read-only-${chance.number()}`
-  const store = {
-    op: 'readOnlyStore',
-    name,
-    topic,
-    ...strings,
-    source: `source-${chance.number()}`,
-    processors: [`keep-${chance.number()}`],
-    with: timestamped ? 'index-words' : chance.pick(['remember', 'index-words']),
-    ...(timestamped && { timestamped }),
-    ...(chance.is(0.5) && { caching: true }),
-    ...(chance.is(0.7) && { persistent: false }),
-  }
-  return { store, reader: `look-up:${name}` }
+  const names = { topics: 'kept', stores: 'read-only' }
+  return randomTopicStore(chance, inputs, { op: 'readOnlyStore', ...names })
 }
 
 function randomStores(chance: Chance, processors: readonly Processor[]): Store[] {
