@@ -1,28 +1,33 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 
 const door = fileURLToPath(new URL('../../dist/index.js', import.meta.url))
 
 /**
- * Runs a small program for a second on a broker that is not there, with this source text for its option
- * `logger`. Returns what it wrote to standard error.
+ * Runs a small program on a broker that is not there, until it has failed three times, with this
+ * source text for its option `logger`. Returns what it wrote to standard error.
  */
 async function errorTextOf(logger: string): Promise<string> {
   const program = `
+    import { subscribe } from 'node:diagnostics_channel'
     import { KafkaStreams, StreamsBuilder, serdes, topic } from ${JSON.stringify(door)}
     const builder = new StreamsBuilder()
     builder.stream(topic('lines', { value: serdes.string })).filter(() => true)
     const streams = new KafkaStreams(builder.build(), {
       applicationId: 'alone', brokers: ['127.0.0.1:1'], logger: ${logger} })
-    const done = streams.start().catch(() => undefined)
-    setTimeout(() => void streams.close(), 1000)
-    await done
+    let tries = 0
+    subscribe('net.client.socket', () => {
+      tries += 1
+      if (tries === 4) void streams.close()
+    })
+    await streams.start().catch(() => undefined)
     await streams.closed`
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { ...process.env, NODE_NO_WARNINGS: '1' },
   })
+  onTestFinished(() => void child.kill())
   let text = ''
   child.stderr.on('data', (bytes: Buffer) => (text += bytes.toString()))
   const code = await new Promise((resolve) => child.once('close', resolve))
