@@ -18,7 +18,7 @@ import { Pins, type Pin } from './pins.ts'
 import type { StoredFormat, StoredRow, StoredValue } from './stored-value.ts'
 
 /** While restoring, rows are gathered to this many bytes: a large sorted run is written much faster. */
-const restoreRunBytes = 16 * 1024 * 1024
+const restoreRunBytes = 4 * 1024 * 1024
 /** Beyond this many bytes, restoring waits for the engine. */
 const restorePinnedBytesMax = 2 * restoreRunBytes
 
