@@ -5,7 +5,6 @@ import type { Random } from '../base/random.ts'
 import type { JoinGroupResult } from '../client/group-coordinator.ts'
 import { canPass } from '../client/kafka-failure.ts'
 import { StreamsError, messageOf } from '../errors.ts'
-import type { TaskId } from '../processor/record-metadata.ts'
 import {
   decodeConsumerAssignment,
   decodeConsumerSubscription,
@@ -20,6 +19,7 @@ import type {
   GroupIdentity,
   GroupMembership,
   MembershipHandlers,
+  TaskProgress,
   TaskSet,
 } from './membership.ts'
 import {
@@ -41,8 +41,8 @@ export interface ClassicMemberOptions extends ClassicSessionOptions, LedTopicsOp
   readonly processId: string
   readonly endpoint: Endpoint | undefined
   readonly heartbeatIntervalMs: number
-  /** Tasks of which there is state on disk. */
-  readonly stored: () => Iterable<TaskId>
+  /** Asked at each join. */
+  readonly progress: () => TaskProgress
   /** Given: this member has joined to have all members stopped. */
   readonly stopReason?: string
   readonly random: Random
@@ -361,13 +361,13 @@ export class ClassicMember implements GroupMembership {
 
   #subscription(): Buffer {
     this.#nonce = (this.#nonce + 1) >>> 0
-    const { topics, processId, endpoint, stored, stopReason } = this.#options
+    const { topics, processId, endpoint, progress, stopReason } = this.#options
     const userData = encodeSubscription({
       processId,
       nonce: this.#nonce,
       endpoint,
       held: this.#held,
-      stored: [...stored()],
+      stored: [...progress().keys()],
       ...(stopReason !== undefined && { stopReason }),
     })
     return encodeConsumerSubscription({

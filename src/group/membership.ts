@@ -12,6 +12,16 @@ export interface TaskSet {
   readonly standby: ReadonlySet<TaskId>
 }
 
+/**
+ * How far the state of tasks is in this process, whether it runs them or has them only on disk: the
+ * sum over the changelogs of a task of the next offset that its stores do not have yet. Tasks of which
+ * there is nothing are absent. Java's offset sums.
+ */
+export type TaskProgress = ReadonlyMap<TaskId, number>
+
+/** In a {@link TaskProgress}: an active task that runs, whose stores have all there is. */
+export const progressRunning = -2
+
 /** Goes into OffsetCommit and OffsetFetch, so that a member that was replaced is fenced. */
 export interface GroupIdentity {
   readonly groupId: string

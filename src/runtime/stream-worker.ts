@@ -120,7 +120,7 @@ export class StreamWorker implements MembershipHandlers {
       topics: topics.sources,
       topicCheckIntervalMs: config.metadataMaxAge,
       leader: new Leader({ client, topology, ...config }),
-      stored: () => states.stored(),
+      progress: () => new Map([...states.stored()].map((id) => [id, 0])),
       clock,
       random,
       log,

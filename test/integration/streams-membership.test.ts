@@ -83,7 +83,7 @@ class Member implements MembershipHandlers, AsyncDisposable {
         topicConfigs: {},
         log: silentLog,
       }),
-      stored: () => [],
+      progress: () => new Map(),
       log: silentLog,
       ...systemPorts,
       ...options,
