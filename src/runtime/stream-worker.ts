@@ -3,10 +3,7 @@ import type { Log } from '../base/log.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import type { Ports, ResolvedConfig } from '../config.ts'
 import { StreamsError, isStreamsError, messageOf } from '../errors.ts'
-import { Leader } from '../group/assignor/leader.ts'
-import { ClassicMember, type ClassicMemberOptions } from '../group/classic-member.ts'
 import type { GroupMembership, HostMap, MembershipHandlers, TaskSet } from '../group/membership.ts'
-import { requestStop } from '../group/stop-request.ts'
 import { sortedTaskIds } from '../group/task-ids.ts'
 import type { Histogram } from '../metrics/registry.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
@@ -18,6 +15,7 @@ import { isPassingDelivery } from './passing-delivery.ts'
 import { RepartitionPurge } from './repartition-purge.ts'
 import { WakeUp } from './wake-up.ts'
 import { WorkerCommit } from './worker-commit.ts'
+import { createMembership, type WorkerMembership } from './worker-membership.ts'
 import { WorkerTasks, type TaskStates } from './worker-tasks.ts'
 import { WorkerTopics } from './worker-topics.ts'
 
@@ -74,7 +72,7 @@ export class StreamWorker implements MembershipHandlers {
   readonly #options: StreamWorkerOptions
   readonly #log: Log
   readonly #topics: WorkerTopics
-  readonly #memberOptions: ClassicMemberOptions
+  readonly #member: WorkerMembership
   readonly #membership: GroupMembership
   readonly #tasks: WorkerTasks
   readonly #commit: WorkerCommit
@@ -96,7 +94,7 @@ export class StreamWorker implements MembershipHandlers {
   constructor(options: StreamWorkerOptions) {
     const { topology, config, ports, client, metrics, processId, states } = options
     const { applicationId, log, deadLetterQueueTopic } = config
-    const { clock, random } = ports
+    const { clock } = ports
     const letters = deadLetterQueueTopic === undefined ? [] : [deadLetterQueueTopic]
     const topics = new WorkerTopics(topology, applicationId, letters)
     this.#options = options
@@ -108,24 +106,16 @@ export class StreamWorker implements MembershipHandlers {
       onRestore: (progress) => options.listener.onRestore(progress),
       wake: () => this.#wakeUp.notify(),
     })
-    this.#memberOptions = {
+    this.#member = createMembership({
+      config,
+      ports,
       client,
-      groupId: applicationId,
-      instanceId: config.groupInstanceId,
-      sessionTimeoutMs: config.sessionTimeout,
-      rebalanceTimeoutMs: config.rebalanceTimeout,
-      heartbeatIntervalMs: config.heartbeatInterval,
-      processId,
-      endpoint: config.endpoint,
+      topology,
       topics: topics.sources,
-      topicCheckIntervalMs: config.metadataMaxAge,
-      leader: new Leader({ client, topology, ...config }),
+      processId,
       progress: () => new Map([...states.stored()].map((id) => [id, 0])),
-      clock,
-      random,
-      log,
-    }
-    this.#membership = new ClassicMember(this.#memberOptions)
+    })
+    this.#membership = this.#member.membership
     const membership = this.#membership
     this.#commit = new WorkerCommit({
       client,
@@ -181,7 +171,7 @@ export class StreamWorker implements MembershipHandlers {
 
   /** Has all instances of the application stopped, after this worker has ended. Never rejects. */
   stopApplication(reason: string): Promise<void> {
-    return requestStop(this.#memberOptions, reason)
+    return this.#member.requestStop(reason)
   }
 
   pause(): void {
