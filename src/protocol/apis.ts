@@ -29,6 +29,9 @@ import { deleteGroups } from './messages/42-delete-groups.ts'
 import { incrementalAlterConfigs } from './messages/44-incremental-alter-configs.ts'
 import { offsetDelete } from './messages/47-offset-delete.ts'
 import { describeCluster } from './messages/60-describe-cluster.ts'
+import { describeProducers } from './messages/61-describe-producers.ts'
+import { describeTransactions } from './messages/65-describe-transactions.ts'
+import { listTransactions } from './messages/66-list-transactions.ts'
 import type { AnyApi } from './schema.ts'
 
 const all: readonly AnyApi[] = [
@@ -63,6 +66,9 @@ const all: readonly AnyApi[] = [
   incrementalAlterConfigs,
   offsetDelete,
   describeCluster,
+  describeProducers,
+  describeTransactions,
+  listTransactions,
 ]
 
 /** Every API that client and broker know, by its key, in the order of the keys. */

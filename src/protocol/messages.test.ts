@@ -170,7 +170,7 @@ describe.each([...apis.values()])('$name', (api) => {
 })
 
 test('the map of all APIs has one table for each key', () => {
-  expect(apis.size).toBe(31)
+  expect([...apis.keys()]).toEqual([...new Set(vectors.map(({ key }) => key))])
   for (const [key, api] of apis) expect(api.key).toBe(key)
 })
 

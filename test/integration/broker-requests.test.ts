@@ -51,7 +51,7 @@ describe('ApiVersions', () => {
       return found && [found.minVersion, found.maxVersion]
     }
     expect([rangeOf(0), rangeOf(1), rangeOf(18), rangeOf(24)]).toEqual([
-      [0, 11],
+      [0, 12],
       [4, 13],
       [0, 4],
       undefined,

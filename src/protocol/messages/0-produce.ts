@@ -6,11 +6,12 @@ import { defineApi } from '../schema.ts'
  * broker names 0 as its first version in ApiVersions, as Kafka 4 does (KAFKA-18659): older librdkafka
  * looks for one certain old version and compresses nothing when it is missing, although it then
  * sends a newer one. A request in one of the three cannot be read: a broker closes the connection.
+ * From v12 on a transactional batch adds its partition to the transaction by itself (KIP-890).
  */
 export const produce = defineApi({
   key: 0,
   name: 'Produce',
-  versions: [3, 11],
+  versions: [3, 12],
   advertisedMin: 0,
   flexible: 9,
   request: {
