@@ -4,6 +4,7 @@ import type { StreamsError } from '../errors.ts'
 import { Backoff } from './backoff.ts'
 import type { FetchAssignment, FetchedRecords, OffsetReset } from './fetched-records.ts'
 import { FetchPartition, type FetchedPartition } from './fetch-partition.ts'
+import type { Isolation } from './isolation.ts'
 
 /** First and longest wait before a partition that failed is asked for again. */
 const retryBackoffMs = 100
@@ -15,6 +16,7 @@ export interface FetchBufferOptions {
   readonly random: Random
   /** For partitions that do not state their own. */
   readonly offsetReset: OffsetReset
+  readonly isolation: Isolation
 }
 
 /** The assigned partitions of a fetcher and what was fetched of them, until it is polled. */
@@ -39,6 +41,11 @@ export class FetchBuffer {
   /** Bytes that wait, paused partitions included. */
   get bytes(): number {
     return this.#bytes
+  }
+
+  /** Grows with each answer that brought something. */
+  get additions(): number {
+    return this.#turn
   }
 
   /** Bytes that wait and can be polled: those that count against the budget. */
@@ -86,7 +93,7 @@ export class FetchBuffer {
     this.wakeIfReady()
   }
 
-  /** Takes over an answer; true when it brought records. Throws as `FetchPartition.add`. */
+  /** Takes over an answer; true when it brought batches. Throws as `FetchPartition.add`. */
   add(partition: FetchPartition, fetched: FetchedPartition): boolean {
     const bytesBefore = partition.bufferedBytes
     if (!partition.add(fetched)) return false
@@ -146,11 +153,12 @@ export class FetchBuffer {
   }
 
   #add({ topic, partition, offsetReset = this.#options.offsetReset }: FetchAssignment) {
-    const { random } = this.#options
+    const { random, isolation } = this.#options
     const added = new FetchPartition({
       topic,
       partition,
       offsetReset,
+      isolation,
       backoff: new Backoff({ baseMs: retryBackoffMs, maxMs: retryBackoffMaxMs, random }),
     })
     const ofTopic = this.#partitions.get(topic) ?? new Map<number, FetchPartition>()

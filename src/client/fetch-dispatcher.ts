@@ -7,8 +7,10 @@ import { lifeController } from './deadline.ts'
 import type { FetchBuffer } from './fetch-buffer.ts'
 import type { FetchPartition } from './fetch-partition.ts'
 import type { FetchStart } from './fetched-records.ts'
+import { isolationLevel, type Isolation } from './isolation.ts'
 import { isLeaderError, kafkaFailure } from './kafka-failure.ts'
 import type { ConnectionPurpose, KafkaClient } from './kafka-client.ts'
+import { LeaderRefresh } from './leader-refresh.ts'
 import { groupByTopic, listOffsetsOf, type OffsetAt } from './list-offsets.ts'
 
 /** From v13 on Fetch names topics by id only, which older brokers do not tell. */
@@ -17,8 +19,9 @@ const fetchVersionMax = 12
 /** How long a broker may hold a request that bridges the time until the long poll returns. */
 const bridgeWaitMs = 20
 
-/** Bounds of what is asked for. */
+/** Bounds of what is asked for, and what of transactions. */
 export interface FetchLimits {
+  readonly isolation: Isolation
   readonly fetchMaxWaitMs: number
   readonly fetchMinBytes: number
   readonly fetchMaxBytes: number
@@ -57,15 +60,21 @@ export class FetchDispatcher {
   readonly #failing = new Set<number>()
   readonly #running = new Set<Promise<void>>()
   #isDue = false
-  #isRefreshing = false
   #retryTimer: Timer | undefined
   readonly #life = lifeController()
+  readonly #leaders: LeaderRefresh
 
   constructor(client: KafkaClient, buffer: FetchBuffer, limits: FetchLimits) {
     this.#client = client
     this.#buffer = buffer
     this.#limits = limits
     this.#purpose = client.uniquePurpose('fetch')
+    this.#leaders = new LeaderRefresh(client, {
+      life: this.#life.signal,
+      topics: () => buffer.topics,
+      onEnd: () => this.schedule(),
+      onClosed: () => this.#life.abort(),
+    })
   }
 
   /** Aborts on close. */
@@ -90,6 +99,7 @@ export class FetchDispatcher {
     await Promise.all([
       this.#client.release(this.#purposeOf('bulk')),
       this.#client.release(this.#purposeOf('tail')),
+      this.#leaders.ended(),
       ...this.#running,
     ])
   }
@@ -114,7 +124,7 @@ export class FetchDispatcher {
       const leader = this.#client.leaderOf(partition.topic, partition.partition)
       if (leader === undefined) {
         // The first time we only ask who leads it; when nobody knows, again after a wait.
-        if (this.#isRefreshing) continue
+        if (this.#leaders.isRunning) continue
         if (partition.isLeaderless) partition.postpone(now)
         if (partition.isLeaderless) retryAt = Math.min(retryAt, partition.retryAt)
         else needsLeader = true
@@ -127,7 +137,7 @@ export class FetchDispatcher {
       }
     }
     for (const [node, due] of dueByNode) this.#ask(node, due)
-    if (needsLeader) this.#refreshLeaders()
+    if (needsLeader) this.#leaders.start()
     this.#armRetryTimer(retryAt - now)
   }
 
@@ -224,6 +234,7 @@ export class FetchDispatcher {
         maxWaitMs,
         minBytes: maxWaitMs === 0 ? 1 : fetchMinBytes,
         maxBytes: Math.max(1, Math.min(fetchMaxBytes, room)),
+        isolationLevel: isolationLevel[this.#limits.isolation],
         topics,
       },
       { node },
@@ -243,7 +254,7 @@ export class FetchDispatcher {
 
   #takeResponse(response: ResponseOf<typeof fetch>, asked: AskedPartition[]): void {
     const open = new Map(asked.map((entry) => [entry.partition, entry.generation]))
-    const bytesBefore = this.#buffer.bytes
+    const additionsBefore = this.#buffer.additions
     for (const { topic, partitions } of response.responses) {
       for (const answer of partitions) {
         const partition = this.#buffer.find(topic, answer.partitionIndex)
@@ -254,7 +265,7 @@ export class FetchDispatcher {
       }
     }
     this.#postponeUnanswered(open)
-    if (this.#buffer.bytes === bytesBefore) this.#postponeUnfulfilled(asked)
+    if (this.#buffer.additions === additionsBefore) this.#postponeUnfulfilled(asked)
     this.#buffer.wakeIfReady()
   }
 
@@ -306,7 +317,7 @@ export class FetchDispatcher {
       error: kafkaError(code).name,
     })
     this.#postpone(partition)
-    if (isLeaderError(code)) this.#refreshLeaders()
+    if (isLeaderError(code)) this.#leaders.start()
   }
 
   #postpone(partition: FetchPartition): void {
@@ -319,7 +330,10 @@ export class FetchDispatcher {
       partition: partition.partition,
       at: placeOf(partition.wanted ?? 'latest'),
     }))
-    const listed = await listOffsetsOf(this.#client, node, wanted, { signal: this.#life.signal })
+    const listed = await listOffsetsOf(this.#client, node, wanted, {
+      isolation: this.#limits.isolation,
+      signal: this.#life.signal,
+    })
     const open = new Map(asked.map((entry) => [entry.partition, entry.generation]))
     for (const { topic, partition: number, errorCode: code, offset } of listed) {
       const partition = this.#buffer.find(topic, number)
@@ -353,7 +367,7 @@ export class FetchDispatcher {
     for (const { partition, generation } of asked) {
       if (partition.generation === generation) partition.postpone(now)
     }
-    this.#refreshLeaders()
+    this.#leaders.start()
   }
 
   /** A client that is closed refuses in the same turn: to ask it again would never end. */
@@ -361,30 +375,6 @@ export class FetchDispatcher {
     if (!isStreamsError(error, 'CLIENT_CLOSED')) return false
     this.#life.abort()
     return true
-  }
-
-  /** Asks the cluster who leads what, once at a time. */
-  #refreshLeaders(): void {
-    if (this.#isRefreshing || this.#life.signal.aborted) return
-    this.#isRefreshing = true
-    // Not waited for beyond our own life: a broker that is away can hold it up for long.
-    const run = this.#client
-      .retry('Metadata', { signal: this.#life.signal })
-      .within(this.#client.refreshMetadata(this.#buffer.topics))
-      .catch((error: unknown) => {
-        if (this.#life.signal.aborted || this.#endsWith(error)) return
-        // That nobody can be reached was told already.
-        const level = isStreamsError(error, 'BROKER_UNREACHABLE') ? 'debug' : 'warn'
-        this.#client.log[level]('The leaders of partitions could not be found', {
-          reason: messageOf(error),
-        })
-      })
-      .finally(() => {
-        this.#isRefreshing = false
-        this.#running.delete(run)
-        this.schedule()
-      })
-    this.#running.add(run)
   }
 }
 

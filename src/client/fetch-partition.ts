@@ -1,7 +1,9 @@
 import type { StreamsError } from '../errors.ts'
 import { Backoff } from './backoff.ts'
-import type { FetchedRecords, FetchStart, OffsetReset } from './fetched-records.ts'
 import { scanBatches } from './batch-scan.ts'
+import { committedRuns, type AbortedTransaction } from './committed-runs.ts'
+import type { FetchedRecords, FetchStart, OffsetReset } from './fetched-records.ts'
+import type { Isolation } from './isolation.ts'
 
 /** What a fetch response says about one partition that has no error. */
 export interface FetchedPartition {
@@ -9,10 +11,11 @@ export interface FetchedPartition {
   readonly highWatermark: number
   readonly lastStableOffset: number
   readonly logStartOffset: number
+  /** Null: nothing is to be left out. */
+  readonly abortedTransactions: readonly AbortedTransaction[] | null
 }
 
 const noBytes = Buffer.alloc(0)
-const nothingAborted: FetchedRecords['aborted'] = Object.freeze([])
 
 /**
  * Where the reading of one partition stands.
@@ -24,6 +27,7 @@ export class FetchPartition {
   readonly topic: string
   readonly partition: number
   readonly offsetReset: OffsetReset
+  readonly #isolation: Isolation
   readonly #backoff: Backoff
   /** The next offset to ask for; meaningless while `wanted` is set. */
   fetchOffset = 0
@@ -44,17 +48,20 @@ export class FetchPartition {
   buffered: FetchedRecords[] = []
   bufferedBytes = 0
   highWatermark: number | undefined
+  #lastStableOffset: number | undefined
   #position: number | undefined
 
   constructor(options: {
     topic: string
     partition: number
     offsetReset: OffsetReset
+    isolation: Isolation
     backoff: Backoff
   }) {
     this.topic = options.topic
     this.partition = options.partition
     this.offsetReset = options.offsetReset
+    this.#isolation = options.isolation
     this.#backoff = options.backoff
   }
 
@@ -63,9 +70,15 @@ export class FetchPartition {
     return this.#position
   }
 
+  /** Where reading has to stop as of the last answer: an open transaction may keep it from the end of the log. */
+  get readableEnd(): number | undefined {
+    return this.#isolation === 'read_committed' ? this.#lastStableOffset : this.highWatermark
+  }
+
   /** Nothing new is known to be there: a request for it alone may be held by the broker. */
   get isCaughtUp(): boolean {
-    return this.highWatermark !== undefined && this.fetchOffset >= this.highWatermark
+    const end = this.readableEnd
+    return end !== undefined && this.fetchOffset >= end
   }
 
   /** Starts anew from there; what is buffered is dropped. */
@@ -78,6 +91,7 @@ export class FetchPartition {
     this.bufferedBytes = 0
     // What was known may be from before; unknown means that the broker must not hold the request.
     this.highWatermark = undefined
+    this.#lastStableOffset = undefined
     if (typeof offset === 'number') this.found(offset)
     else {
       this.wanted = offset
@@ -113,20 +127,46 @@ export class FetchPartition {
   }
 
   /**
-   * Takes over an answer; true when it brought records. Throws `RECORD_BATCH_CORRUPT`,
-   * `RECORD_BATCH_UNSUPPORTED`.
+   * Takes over an answer; true when it brought batches, aborted ones included. Throws
+   * `RECORD_BATCH_CORRUPT`, `RECORD_BATCH_UNSUPPORTED`.
    */
   add(fetched: FetchedPartition): boolean {
-    this.highWatermark = fetched.highWatermark
+    const { highWatermark, lastStableOffset, abortedTransactions } = fetched
+    this.highWatermark = highWatermark
+    // A broker that does not tell has no open transaction.
+    this.#lastStableOffset = lastStableOffset < 0 ? highWatermark : lastStableOffset
     const startOffset = this.fetchOffset
     const { bytes, nextOffset } = scanBatches(fetched.records ?? noBytes, startOffset)
     // Batches that all lie before the offset would be fetched for ever.
     if (nextOffset === startOffset) return false
+    const records = (fetched.records ?? noBytes).subarray(0, bytes)
+    if (this.#isolation === 'read_uncommitted' || !abortedTransactions?.length) {
+      this.#push({ records, startOffset, nextOffset, error: undefined }, fetched)
+    } else this.#addCommitted(records, { ...fetched, abortedTransactions }, nextOffset)
     this.#backoff.reset()
     this.fetchOffset = nextOffset
-    const records = (fetched.records ?? noBytes).subarray(0, bytes)
-    this.#push({ records, startOffset, nextOffset, error: undefined }, fetched)
     return true
+  }
+
+  #addCommitted(
+    records: Buffer,
+    fetched: FetchedPartition & { abortedTransactions: readonly AbortedTransaction[] },
+    nextOffset: number,
+  ): void {
+    const startOffset = this.fetchOffset
+    const runs = committedRuns(records, fetched.abortedTransactions, startOffset)
+    for (const [index, run] of runs.entries()) {
+      const part = {
+        records: records.subarray(run.start, run.end),
+        startOffset: run.startOffset,
+        nextOffset: runs[index + 1]?.startOffset ?? nextOffset,
+        error: undefined,
+      }
+      this.#push(part, fetched)
+    }
+    if (runs.length > 0) return
+    // Also who reads this must get beyond it.
+    this.#push({ records: noBytes, startOffset: nextOffset, nextOffset, error: undefined }, fetched)
   }
 
   /** Stops until the next seek; the error is the last thing that `poll` returns of it. */
@@ -157,7 +197,7 @@ export class FetchPartition {
 
   #push(
     part: Pick<FetchedRecords, 'records' | 'startOffset' | 'nextOffset' | 'error'>,
-    log: Omit<FetchedPartition, 'records'>,
+    log: Omit<FetchedPartition, 'records' | 'abortedTransactions'>,
   ): void {
     this.buffered.push({
       topic: this.topic,
@@ -168,7 +208,6 @@ export class FetchPartition {
       highWatermark: log.highWatermark,
       logStartOffset: log.logStartOffset,
       lastStableOffset: log.lastStableOffset,
-      aborted: nothingAborted,
       error: part.error,
     })
     this.bufferedBytes += part.records.length

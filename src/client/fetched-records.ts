@@ -25,18 +25,17 @@ export interface FetchAssignment extends TopicPartition {
 export interface FetchedRecords extends TopicPartition {
   /**
    * Whole record batches, for a RecordBatchReader (which verifies them). A view of the response:
-   * it keeps the whole response in memory for as long as it is held. Empty when `error` is set.
+   * it keeps the whole response in memory for as long as it is held. Empty when `error` is set, and when
+   * all that was fetched had been aborted.
    */
   readonly records: Buffer
   /** Skip records below it: the first batch may begin before. */
   readonly startOffset: number
-  /** The offset after the last batch in `records`. */
+  /** The offset after the last batch in `records`, and after those behind it that were aborted. */
   readonly nextOffset: number
   readonly highWatermark: number
   readonly logStartOffset: number
   readonly lastStableOffset: number
-  /** Aborted transactions in this range; empty under `read-uncommitted`. */
-  readonly aborted: readonly { readonly producerId: number; readonly firstOffset: number }[]
   /**
    * Set: this partition is stopped (`OFFSET_OUT_OF_RANGE` under reset `none`, a Kafka error that
    * does not pass). It goes on after {@link Fetcher.seek}; others are not affected.

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { at, offsetsOf, startFetching } from '../../test/peers/scripted-logs.ts'
 import { fetch } from '../protocol/messages/1-fetch.ts'
-import { Fetcher } from './fetcher.ts'
 
 describe('fetching', () => {
   test('starts at the offset, in the middle of a batch if need be', async () => {
@@ -21,7 +20,6 @@ describe('fetching', () => {
       highWatermark: 6,
       lastStableOffset: 6,
       logStartOffset: 0,
-      aborted: [],
       error: undefined,
     })
     expect(fetched.flatMap(offsetsOf)).toEqual([1, 2, 3, 4, 5])
@@ -110,14 +108,6 @@ describe('fetching', () => {
       expect(cluster.node(node).received(fetch)[0]?.topics[0]?.partitions).toHaveLength(2)
     }
     await end(fetcher)
-  })
-
-  test('read-committed is refused until it is supported', async () => {
-    const { client } = await startFetching()
-    expect(() => new Fetcher(client, { isolationLevel: 'read-committed' })).toThrowError(
-      /read-committed is not supported yet/,
-    )
-    await client.close()
   })
 })
 

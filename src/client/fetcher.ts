@@ -1,8 +1,8 @@
-import { StreamsError } from '../errors.ts'
 import { FetchBuffer } from './fetch-buffer.ts'
 import { FetchDispatcher } from './fetch-dispatcher.ts'
 import type { FetchPartition } from './fetch-partition.ts'
 import type { FetchAssignment, FetchedRecords, FetchStart, OffsetReset } from './fetched-records.ts'
+import type { Isolation } from './isolation.ts'
 import type { KafkaClient } from './kafka-client.ts'
 import type { TopicPartition } from './topic-metadata.ts'
 
@@ -10,8 +10,8 @@ export type { FetchAssignment, FetchedRecords, FetchStart, OffsetReset } from '.
 
 /** Options of a {@link Fetcher}; all optional. */
 export interface FetcherOptions {
-  /** `read-committed` is refused with `CONFIG_INVALID` until transactions are supported. */
-  isolationLevel?: 'read-uncommitted' | 'read-committed'
+  /** Default `read_uncommitted`. Java: isolation.level. */
+  isolation?: Isolation
   /** For partitions that do not state their own. Default `none`. */
   offsetReset?: OffsetReset
   /** How long a broker may hold a request when it has nothing new. Default 500 ms. */
@@ -30,6 +30,7 @@ export interface FetcherOptions {
 }
 
 const defaults = {
+  isolation: 'read_uncommitted' as Isolation,
   offsetReset: 'none' as OffsetReset,
   fetchMaxWaitMs: 500,
   fetchMinBytes: 1,
@@ -53,18 +54,13 @@ export class Fetcher implements AsyncDisposable {
   readonly #buffer: FetchBuffer
   readonly #dispatcher: FetchDispatcher
 
-  /** Throws `CONFIG_INVALID`. Connects when something is assigned. */
+  /** Connects when something is assigned. */
   constructor(client: KafkaClient, options: FetcherOptions = {}) {
-    if (options.isolationLevel === 'read-committed') {
-      throw new StreamsError('CONFIG_INVALID', {
-        option: 'isolationLevel',
-        detail: 'read-committed is not supported yet, use read-uncommitted',
-      })
-    }
     const stated = Object.entries(options).filter(([, value]) => value !== undefined)
     const settings: typeof defaults = { ...defaults, ...Object.fromEntries(stated) }
     const { clock, random } = client
-    this.#buffer = new FetchBuffer({ clock, random, offsetReset: settings.offsetReset })
+    const { offsetReset, isolation } = settings
+    this.#buffer = new FetchBuffer({ clock, random, offsetReset, isolation })
     this.#dispatcher = new FetchDispatcher(client, this.#buffer, settings)
   }
 
@@ -132,11 +128,14 @@ export class Fetcher implements AsyncDisposable {
     return this.#buffer.find(topic, partition)?.highWatermark
   }
 
-  /** Records between `position` and the high watermark; undefined while either is. */
+  /**
+   * Records between `position` and where reading has to stop: the high watermark, or under
+   * `read_committed` the first open transaction. Undefined while either is.
+   */
   lag(topic: string, partition: number): number | undefined {
     const found = this.#buffer.find(topic, partition)
-    if (found?.highWatermark === undefined || found.position === undefined) return undefined
-    return Math.max(0, found.highWatermark - found.position)
+    if (found?.readableEnd === undefined || found.position === undefined) return undefined
+    return Math.max(0, found.readableEnd - found.position)
   }
 
   /** Bytes that wait for `poll`, paused partitions included. */

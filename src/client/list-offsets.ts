@@ -1,4 +1,5 @@
 import { listOffsets as listOffsetsApi } from '../protocol/messages/2-list-offsets.ts'
+import { isolationLevel, type Isolation } from './isolation.ts'
 import type { KafkaClient, RequestOptions } from './kafka-client.ts'
 import type { TopicPartition } from './topic-metadata.ts'
 
@@ -7,6 +8,9 @@ export type OffsetAt = 'earliest' | 'latest' | number
 
 /** ListOffsets has no name for the ends, but timestamps that cannot be. */
 const endTimestamps = { earliest: -2, latest: -1 }
+
+/** First version that takes an isolation level. */
+const isolationVersion = 2
 
 /** What the leader says about one partition. */
 export interface ListedOffset extends TopicPartition {
@@ -20,8 +24,9 @@ export async function listOffsetsOf(
   client: KafkaClient,
   leader: number,
   partitions: readonly (TopicPartition & { readonly at: OffsetAt })[],
-  options: Pick<RequestOptions<unknown>, 'signal' | 'timeoutMs'> = {},
+  options: Pick<RequestOptions<unknown>, 'signal' | 'timeoutMs'> & { isolation?: Isolation } = {},
 ): Promise<ListedOffset[]> {
+  const { isolation = 'read_uncommitted', ...request } = options
   const topics = groupByTopic(partitions).map(([name, rows]) => ({
     name,
     partitions: rows.map(({ topic, partition, at }) => ({
@@ -32,9 +37,13 @@ export async function listOffsetsOf(
   }))
   const response = await client.request(
     listOffsetsApi,
-    { topics },
+    // Brokers that are too old for the level are too old for transactions.
+    (version) => ({
+      topics,
+      ...(version >= isolationVersion && { isolationLevel: isolationLevel[isolation] }),
+    }),
     { node: leader },
-    { ...options, retry: 'none' },
+    { ...request, retry: 'none' },
   )
   return response.topics.flatMap(({ name, partitions: rows }) =>
     rows.map(({ partitionIndex, errorCode, offset }) => ({

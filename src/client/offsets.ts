@@ -2,7 +2,8 @@ import { StreamsError } from '../errors.ts'
 import { errorCode, kafkaError } from '../protocol/error-codes.ts'
 import { offsetCommit } from '../protocol/messages/8-offset-commit.ts'
 import { offsetFetch } from '../protocol/messages/9-offset-fetch.ts'
-import type { ResponseOf } from '../protocol/schema.ts'
+import type { RequestInputOf, ResponseOf } from '../protocol/schema.ts'
+import type { Isolation } from './isolation.ts'
 import type { KafkaClient } from './kafka-client.ts'
 import { kafkaFailure } from './kafka-failure.ts'
 import { askLeaders } from './leader-requests.ts'
@@ -47,6 +48,12 @@ export interface OffsetsRequestOptions {
   signal?: AbortSignal
 }
 
+/** Options of {@link listOffsets}. */
+export interface ListOffsetsOptions extends OffsetsRequestOptions {
+  /** Under `read_committed` the log ends where the first open transaction begins. Default `read_uncommitted`. */
+  isolation?: Isolation
+}
+
 /** Name of a partition in the Maps of this module. */
 export type PartitionKey = `${string}-${number}`
 
@@ -80,20 +87,12 @@ export async function commitOffsets(
       generationIdOrMemberEpoch: generation,
       memberId,
       groupInstanceId: instanceId,
-      topics: groupByTopic(offsets).map(([name, rows]) => ({
-        name,
-        partitions: rows.map(({ partition, offset, metadata = '', leaderEpoch = -1 }) => ({
-          partitionIndex: partition,
-          committedOffset: offset,
-          committedLeaderEpoch: leaderEpoch,
-          committedMetadata: metadata,
-        })),
-      })),
+      topics: offsetTopics(offsets),
     },
     { coordinatorOf: groupId },
     { ...requestOptions(options), errorCodeOf: repeatedCommitFailure },
   )
-  const failed = commitFailure(response)
+  const failed = commitFailure(response.topics)
   if (failed === undefined) return
   if (fencingErrors.has(failed.errorCode)) {
     const { name, message } = kafkaError(failed.errorCode)
@@ -106,17 +105,32 @@ export async function commitOffsets(
   throw kafkaFailure(offsetCommit.name, failed.errorCode, { subject: failed.subject })
 }
 
+/** Offsets as requests carry them. */
+export function offsetTopics(
+  offsets: readonly CommittedOffset[],
+): RequestInputOf<typeof offsetCommit>['topics'] {
+  return groupByTopic(offsets).map(([name, rows]) => ({
+    name,
+    partitions: rows.map(({ partition, offset, metadata = '', leaderEpoch = -1 }) => ({
+      partitionIndex: partition,
+      committedOffset: offset,
+      committedLeaderEpoch: leaderEpoch,
+      committedMetadata: metadata,
+    })),
+  }))
+}
+
 /** To ask again does not bring a topic back. */
 function repeatedCommitFailure(response: ResponseOf<typeof offsetCommit>): number {
-  const code = commitFailure(response)?.errorCode ?? errorCode.NONE
+  const code = commitFailure(response.topics)?.errorCode ?? errorCode.NONE
   return code === errorCode.UNKNOWN_TOPIC_OR_PARTITION ? errorCode.NONE : code
 }
 
 /** The failure of one partition, the worst first: that of the member, then one that does not pass. */
-function commitFailure(
-  response: ResponseOf<typeof offsetCommit>,
+export function commitFailure(
+  topics: ResponseOf<typeof offsetCommit>['topics'],
 ): { errorCode: number; subject: string } | undefined {
-  const failures = response.topics.flatMap(({ name, partitions }) =>
+  const failures = topics.flatMap(({ name, partitions }) =>
     partitions
       .filter((row) => row.errorCode !== errorCode.NONE)
       .map((row) => ({ errorCode: row.errorCode, subject: `${name}-${row.partitionIndex}` })),
@@ -194,7 +208,7 @@ export async function listOffsets(
   client: KafkaClient,
   partitions: readonly TopicPartition[],
   at: 'earliest' | 'latest' | number,
-  options: OffsetsRequestOptions = {},
+  options: ListOffsetsOptions = {},
 ): Promise<Map<PartitionKey, number>> {
   const answers = await listAll(client, partitions, at, options)
   const withoutRecord = answers.filter((answer) => answer.offset < 0)
@@ -214,7 +228,7 @@ async function listAll(
   client: KafkaClient,
   partitions: readonly TopicPartition[],
   at: OffsetAt,
-  { timeoutMs, signal }: OffsetsRequestOptions,
+  { timeoutMs, isolation, signal }: ListOffsetsOptions,
 ) {
   return askLeaders(client, {
     api: 'ListOffsets',
@@ -224,6 +238,7 @@ async function listAll(
     ask: (leader, rows, restMs) =>
       listOffsetsOf(client, leader, rows, {
         timeoutMs: Math.min(restMs, client.requestTimeoutMs),
+        ...(isolation && { isolation }),
         ...(signal && { signal }),
       }),
   })

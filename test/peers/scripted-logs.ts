@@ -7,6 +7,7 @@ import {
   type FetcherOptions,
 } from '../../src/client/fetcher.ts'
 import type { KafkaClient } from '../../src/client/kafka-client.ts'
+import type { AbortedTransaction } from '../../src/client/committed-runs.ts'
 import { errorCode } from '../../src/protocol/error-codes.ts'
 import { fetch } from '../../src/protocol/messages/1-fetch.ts'
 import { listOffsets } from '../../src/protocol/messages/2-list-offsets.ts'
@@ -26,6 +27,11 @@ export class ScriptedLog {
     return this.batches.length * 3
   }
 
+  /** The last stable offset: there are no transactions. */
+  get stableEnd(): number {
+    return this.end
+  }
+
   append(): void {
     const builder = new RecordBatchBuilder()
     const base = this.end
@@ -42,10 +48,15 @@ export class ScriptedLog {
   }
 
   /** From the batch that holds the offset on, cut by bytes as a broker does. */
-  read(offset: number, bytesMax: number): Buffer {
+  read(offset: number, bytesMax: number, _isolation = 0): Buffer {
     const first = Math.floor(offset / 3)
     const bytes = Buffer.concat(this.batches.slice(first))
     return bytes.subarray(0, Math.max(bytesMax, this.batches[first]?.length ?? 0))
+  }
+
+  /** Aborted transactions of what was read from there. */
+  aborted(_offset: number, _records: Buffer): AbortedTransaction[] {
+    return []
   }
 }
 
@@ -67,11 +78,11 @@ export interface FetchingSetUp {
 
 /** A cluster whose brokers serve these logs; `errorOf` may refuse a partition at a node. */
 export async function startFetching(
-  options: { nodes?: number; partitions?: number } = {},
+  options: { nodes?: number; partitions?: number; logs?: readonly ScriptedLog[] } = {},
 ): Promise<FetchingSetUp> {
-  const { nodes = 1, partitions = 1 } = options
+  const { nodes = 1, partitions = options.logs?.length ?? 1 } = options
   const cluster = await ScriptedCluster.start({ nodes, topics: { t: partitions } })
-  const logs = Array.from({ length: partitions }, () => new ScriptedLog())
+  const logs = options.logs ?? Array.from({ length: partitions }, () => new ScriptedLog())
   const faults = new Map<string, number>()
   const held = new Set<() => void>()
   cluster.brokers.forEach((broker, index) => {
@@ -83,13 +94,15 @@ export async function startFetching(
       if (leader?.node !== node) return errorCode.NOT_LEADER_OR_FOLLOWER
       return epoch >= 0 && epoch < leader.epoch ? errorCode.FENCED_LEADER_EPOCH : 0
     }
+    const endOf = (partition: number, isolation: number): number | undefined =>
+      isolation === 0 ? logs[partition]?.end : logs[partition]?.stableEnd
     broker.on(fetch, async ({ body }) => {
       const rows = body.topics.flatMap((topic) => topic.partitions)
       const hasNews = rows.some(
         (row) =>
           errorOf(row.partition, row.currentLeaderEpoch) !== 0 ||
           row.fetchOffset < (logs[row.partition]?.startOffset ?? 0) ||
-          row.fetchOffset !== logs[row.partition]?.end,
+          row.fetchOffset !== endOf(row.partition, body.isolationLevel),
       )
       if (!hasNews && body.maxWaitMs > 0) {
         await new Promise<void>((resolve) => {
@@ -115,17 +128,24 @@ export async function startFetching(
                 errorOf(row.partition, row.currentLeaderEpoch) ||
                 (isOut ? errorCode.OFFSET_OUT_OF_RANGE : 0)
               const records =
-                code !== 0 || row.fetchOffset === log.end || room <= 0
+                code !== 0 ||
+                row.fetchOffset === endOf(row.partition, body.isolationLevel) ||
+                room <= 0
                   ? Buffer.alloc(0)
-                  : log.read(row.fetchOffset, Math.min(room, row.partitionMaxBytes))
+                  : log.read(
+                      row.fetchOffset,
+                      Math.min(room, row.partitionMaxBytes),
+                      body.isolationLevel,
+                    )
               room -= records.length
               return {
                 partitionIndex: row.partition,
                 errorCode: code,
                 highWatermark: log.end,
-                lastStableOffset: log.end,
+                lastStableOffset: log.stableEnd,
                 logStartOffset: log.startOffset,
-                abortedTransactions: null,
+                abortedTransactions:
+                  body.isolationLevel === 0 ? null : log.aborted(row.fetchOffset, records),
                 records,
               }
             }),
@@ -142,7 +162,11 @@ export async function startFetching(
             .map(({ partitionIndex, timestamp }) => ({
               partitionIndex,
               errorCode: errorOf(partitionIndex, -1),
-              offset: offsetAt(logs[partitionIndex] ?? new ScriptedLog(), timestamp),
+              offset: offsetAt(
+                logs[partitionIndex] ?? new ScriptedLog(),
+                timestamp,
+                body.isolationLevel,
+              ),
             })),
         },
       ],
@@ -172,9 +196,23 @@ export async function startFetching(
 }
 
 /** All records have one timestamp; -1 and -2 stand for the ends. */
-function offsetAt(log: ScriptedLog, timestamp: number): number {
-  if (timestamp === -1) return log.end
+function offsetAt(log: ScriptedLog, timestamp: number, isolation: number): number {
+  if (timestamp === -1) return isolation === 0 ? log.end : log.stableEnd
   return timestamp <= recordTimestamp ? log.startOffset : -1
+}
+
+/** Values of the records from `startOffset` on, those of markers left out. */
+export function valuesOf(fetched: FetchedRecords): string[] {
+  const reader = new RecordBatchReader()
+  reader.reset(fetched.records)
+  const values: string[] = []
+  while (reader.nextBatch()) {
+    if (reader.isControl) reader.skipBatch()
+    while (reader.next()) {
+      if (reader.offset >= fetched.startOffset) values.push(reader.valueString() ?? '(null)')
+    }
+  }
+  return values
 }
 
 /** Offsets of the records from `startOffset` on, as a reader of them sees it. */
