@@ -259,6 +259,12 @@ const errorTable = {
     'retriable',
     (c) => `Task ${text(c['task'])} moved to another instance${detail(c)}.`,
   ),
+  TRANSACTION_ABORTED: row(
+    503,
+    'retriable',
+    (c) =>
+      `The transaction of ${text(c['transactionalId'])} was given up${detail(c)}. What it did does not count, and is done again.`,
+  ),
   RESTORE_FAILED: row(
     503,
     'final',

@@ -7,9 +7,19 @@ import { kafkaFailure } from './kafka-failure.ts'
 /** From v4 on FindCoordinator has another form that only helps who looks for many at once. */
 const findCoordinatorVersionMax = 3
 
-/** Which broker coordinates which group, as far as it was asked for. */
+/** What a broker coordinates, as FindCoordinator numbers it. */
+const keyTypes = { group: 0, transaction: 1 } as const
+
+/** A group, or the transactions of a transactional id. */
+export type CoordinatedKind = keyof typeof keyTypes
+
+/** First version that can ask for more than groups. */
+const keyTypeVersion = 1
+
+/** Which broker coordinates which group or transactional id, as far as it was asked for. */
 export class Coordinators {
   readonly #cluster: Cluster
+  /** By kind and id. */
   readonly #known = new Map<string, BrokerAddress>()
   /** Searches under way, shared by all who ask. */
   readonly #searches = new Map<string, Promise<BrokerAddress>>()
@@ -19,23 +29,24 @@ export class Coordinators {
   }
 
   /** One search when it is not known; rejects with its failure. */
-  async find(groupId: string): Promise<BrokerAddress> {
-    const known = this.#known.get(groupId)
+  async find(kind: CoordinatedKind, id: string): Promise<BrokerAddress> {
+    const key = `${kind} ${id}`
+    const known = this.#known.get(key)
     if (known !== undefined) return known
-    let search = this.#searches.get(groupId)
+    let search = this.#searches.get(key)
     if (search === undefined) {
-      search = this.#search(groupId).finally(() => this.#searches.delete(groupId))
-      this.#searches.set(groupId, search)
+      search = this.#search(kind, id).finally(() => this.#searches.delete(key))
+      this.#searches.set(key, search)
     }
     return search
   }
 
   /** It is another broker, or may be. */
-  forget(groupId: string): void {
-    this.#known.delete(groupId)
+  forget(kind: CoordinatedKind, id: string): void {
+    this.#known.delete(`${kind} ${id}`)
   }
 
-  async #search(groupId: string): Promise<BrokerAddress> {
+  async #search(kind: CoordinatedKind, id: string): Promise<BrokerAddress> {
     const connection = await this.#cluster.anyConnection('control')
     const {
       errorCode: code,
@@ -44,14 +55,14 @@ export class Coordinators {
       port,
     } = await connection.request(
       findCoordinator,
-      { key: groupId },
+      (version) => ({ key: id, ...(version >= keyTypeVersion && { keyType: keyTypes[kind] }) }),
       { versionMax: findCoordinatorVersionMax },
     )
     if (code !== errorCode.NONE) {
-      throw kafkaFailure(findCoordinator.name, code, { subject: groupId, detail: errorMessage })
+      throw kafkaFailure(findCoordinator.name, code, { subject: id, detail: errorMessage })
     }
     const address = { host, port }
-    this.#known.set(groupId, address)
+    this.#known.set(`${kind} ${id}`, address)
     return address
   }
 }

@@ -4,6 +4,7 @@ import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import type { Transport } from '../base/transport.ts'
 import type { BrokerConnection } from './broker-connection.ts'
+import type { CoordinatedKind } from './coordinators.ts'
 import type { TopicPartition } from './topic-metadata.ts'
 
 /** What a KafkaClient needs; `brokers` and the ports must be given. */
@@ -56,7 +57,8 @@ export type RequestTarget =
   | 'controller'
   | { readonly node: number }
   | { readonly leaderOf: TopicPartition }
-  | { readonly coordinatorOf: string }
+  /** A group, or with the kind a transactional id. */
+  | { readonly coordinatorOf: string; readonly kind?: CoordinatedKind }
 
 /** How a request is made; all optional. */
 export interface RequestOptions<Response> {
@@ -76,6 +78,8 @@ export interface RequestOptions<Response> {
    * `errorCode`, when it has one. The response is returned when its error cannot pass.
    */
   errorCodeOf?: (response: Response) => number
+  /** First wait before another try; doubles, with jitter. Default: that of the client. */
+  retryBackoffMs?: number
   /** What the request is about, for errors. */
   subject?: string
   /** The highest version to be used. Default: the highest that both sides know. */

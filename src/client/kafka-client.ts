@@ -157,7 +157,12 @@ export class KafkaClient implements AsyncDisposable {
     const deadlineMs = options.deadlineMs ?? (isRepeated ? this.#options.deadlineMs : timeoutMs)
     const purpose = options.purpose ?? purposeOf(target)
     const errorCodeOf = options.errorCodeOf ?? topLevelErrorCode
-    const retry = this.retry(api.name, { deadlineMs, ...(signal && { signal }) })
+    const { retryBackoffMs: backoffMs } = options
+    const retry = this.retry(api.name, {
+      deadlineMs,
+      ...(backoffMs !== undefined && { backoffMs }),
+      ...(signal && { signal }),
+    })
     for (;;) {
       retry.throwIfEnded()
       let failure: unknown
@@ -186,12 +191,15 @@ export class KafkaClient implements AsyncDisposable {
   }
 
   /** The waits between tries of an operation of several requests, with this client's backoff. */
-  retry(what: string, options: { deadlineMs?: number; signal?: AbortSignal } = {}): Retry {
+  retry(
+    what: string,
+    options: { deadlineMs?: number; backoffMs?: number; signal?: AbortSignal } = {},
+  ): Retry {
     return new Retry({
       clock: this.clock,
       random: this.random,
       what,
-      backoffMs: this.#options.retryBackoffMs,
+      backoffMs: options.backoffMs ?? this.#options.retryBackoffMs,
       backoffMaxMs: this.#options.retryBackoffMaxMs,
       deadlineMs: options.deadlineMs ?? this.#options.deadlineMs,
       signal: options.signal,
@@ -261,7 +269,7 @@ export class KafkaClient implements AsyncDisposable {
     if (target === 'any') return this.#cluster.anyConnection(purpose)
     const address =
       typeof target === 'object' && 'coordinatorOf' in target
-        ? await this.#coordinators.find(target.coordinatorOf)
+        ? await this.#coordinators.find(target.kind ?? 'group', target.coordinatorOf)
         : await this.#node(target)
     return this.#pool.connection(address, purpose)
   }
@@ -309,7 +317,7 @@ export class KafkaClient implements AsyncDisposable {
   /** Draws the conclusion from the code of a response. */
   #learn(target: RequestTarget, code: number): void {
     if (typeof target === 'object' && 'coordinatorOf' in target) {
-      if (isCoordinatorError(code)) this.#coordinators.forget(target.coordinatorOf)
+      if (isCoordinatorError(code)) this.#forget(target)
     } else if (isLeaderError(code) || code === errorCode.NOT_CONTROLLER) {
       this.#cluster.markStale()
     }
@@ -319,7 +327,8 @@ export class KafkaClient implements AsyncDisposable {
   #forget(target: RequestTarget): void {
     if (target === 'any') return
     if (target === 'controller') this.#cluster.markStale()
-    else if ('coordinatorOf' in target) this.#coordinators.forget(target.coordinatorOf)
+    else if ('coordinatorOf' in target)
+      this.#coordinators.forget(target.kind ?? 'group', target.coordinatorOf)
     else this.#cluster.markStale()
   }
 
@@ -339,6 +348,9 @@ function purposeOf(target: RequestTarget): ConnectionPurpose {
 function subjectOf(target: RequestTarget): string {
   if (typeof target === 'string') return target === 'any' ? 'the cluster' : 'the controller'
   if ('node' in target) return `node ${target.node}`
-  if ('coordinatorOf' in target) return `group ${target.coordinatorOf}`
+  if ('coordinatorOf' in target) {
+    const { kind, coordinatorOf: id } = target
+    return kind === 'transaction' ? `transactional id ${id}` : `group ${id}`
+  }
   return `${target.leaderOf.topic}-${target.leaderOf.partition}`
 }

@@ -47,20 +47,28 @@ export class ProducerBatch {
   /** How often it was sent. */
   attempts = 0
   waiters: FlushWaiter[] = []
+  readonly #isTransactional: boolean
   #numbers: ProducerNumbers | undefined
 
   /** Takes what the builder holds; without numbers, they are written when the batch is sent first. */
   constructor(
     builder: RecordBatchBuilder,
-    options: { compression: Compression; createdAt: number; numbers: ProducerNumbers | undefined },
+    options: {
+      compression: Compression
+      createdAt: number
+      numbers: ProducerNumbers | undefined
+      isTransactional: boolean
+    },
   ) {
-    const { compression, createdAt, numbers = unnumbered } = options
+    const { compression, createdAt, isTransactional, numbers = unnumbered } = options
     this.bytes = builder.build({
       producerId: numbers.producerId,
       producerEpoch: numbers.producerEpoch,
       baseSequence: numbers.sequence,
       compression,
+      isTransactional,
     })
+    this.#isTransactional = isTransactional
     this.recordCount = builder.recordCount
     this.createdAt = createdAt
     this.#numbers = options.numbers
@@ -68,6 +76,11 @@ export class ProducerBatch {
 
   get isNumbered(): boolean {
     return this.#numbers !== undefined
+  }
+
+  /** Of its first record; undefined: it is not numbered yet. */
+  get sequence(): number | undefined {
+    return this.#numbers?.sequence
   }
 
   /** Numbers the batch, or numbers it anew. Not while it is under way: the bytes are borrowed then. */
@@ -114,6 +127,7 @@ export class ProducerBatch {
       const part = new ProducerBatch(builder, {
         compression,
         createdAt: this.createdAt,
+        isTransactional: this.#isTransactional,
         numbers: { ...numbers, sequence },
       })
       part.waiters = this.waiters

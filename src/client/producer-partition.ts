@@ -3,15 +3,10 @@ import type { Compression } from '../protocol/compression.ts'
 import { RecordBatchBuilder } from '../protocol/record-builder.ts'
 import type { Backoff } from './backoff.ts'
 import { addToSequence, ProducerBatch, type ProducerNumbers } from './producer-batch.ts'
+import type { ProducerIdentity } from './producer-session.ts'
 
 /** A broker remembers the last five batches of a producer, so no more may be in doubt at once. */
 const inFlightMax = 5
-
-/** What InitProducerId gave. */
-export interface ProducerIdentity {
-  readonly producerId: number
-  readonly producerEpoch: number
-}
 
 /** What of one partition is not acknowledged yet, and how its batches are numbered. */
 export class ProducerPartition {
@@ -39,16 +34,25 @@ export class ProducerPartition {
   #isKnown = false
   /** A batch failed: the others must come back before anything is sent again, in order. */
   #isSettling = false
+  /** Who the numbers are of. */
+  #identity: ProducerIdentity | undefined
   #nextSequence = 0
   /** Batches that are counted from 0 again go out under a higher epoch (KIP-360). */
   #epochBumps = 0
-  #mustRenumber = false
+  /** Set: before anything is sent, all batches are numbered anew from there. */
+  #renumberFrom: number | undefined
+  readonly #isTransactional: boolean
   readonly #backoff: Backoff
 
-  constructor(topic: string, partition: number, backoff: Backoff) {
+  constructor(
+    topic: string,
+    partition: number,
+    options: { isTransactional: boolean; backoff: Backoff },
+  ) {
     this.topic = topic
     this.partition = partition
-    this.#backoff = backoff
+    this.#isTransactional = options.isTransactional
+    this.#backoff = options.backoff
   }
 
   /** Bytes that wait in the builder. */
@@ -65,7 +69,9 @@ export class ProducerPartition {
     const mayNumber = producer !== undefined && (this.batches.at(-1)?.isNumbered ?? true)
     const numbers = mayNumber ? this.#nextNumbers(producer, this.builder.recordCount) : undefined
     const createdAt = this.openedAt
-    const batch = new ProducerBatch(this.builder, { compression, createdAt, numbers })
+    const isTransactional = this.#isTransactional
+    const options = { compression, createdAt, numbers, isTransactional }
+    const batch = new ProducerBatch(this.builder, options)
     this.builder.reset()
     this.batches.push(batch)
     return batch
@@ -82,7 +88,8 @@ export class ProducerPartition {
   /** The batch goes out. */
   sent(batch: ProducerBatch, producer: ProducerIdentity): void {
     this.#isSettling = false
-    if (this.#mustRenumber) this.#renumber(producer)
+    if (producer !== this.#identity) this.#begin(producer)
+    if (this.#renumberFrom !== undefined) this.#renumber(producer)
     if (!batch.isNumbered) batch.number(this.#nextNumbers(producer, batch.recordCount))
     batch.isInFlight = true
     batch.attempts += 1
@@ -106,11 +113,11 @@ export class ProducerPartition {
     }
   }
 
-  /** Batches go out again, in order, once all are back and a growing wait is over. */
-  postpone(now: number, failure: StreamsError): void {
+  /** Batches go out again, in order, once all are back and a wait is over: default a growing one. */
+  postpone(now: number, failure: StreamsError, waitMs: number = this.#backoff.next()): void {
     this.#isSettling = true
     this.lastFailure = failure
-    this.retryAt = now + this.#backoff.next()
+    this.retryAt = now + waitMs
   }
 
   /** Batches go out again without a wait, in order, once all are back. */
@@ -121,20 +128,27 @@ export class ProducerPartition {
   /** Counts from 0 in a higher epoch, once all batches are back. */
   bumpEpoch(): void {
     this.#isSettling = true
-    this.#mustRenumber = true
+    this.#renumberFrom = 0
     this.#isKnown = false
   }
 
   /** True: one before it is not written, or was given up. */
   hasGapBefore(batch: ProducerBatch): boolean {
-    return this.batches[0] !== batch || this.#mustRenumber
+    return this.batches[0] !== batch || this.#renumberFrom !== undefined
   }
 
-  /** Gives a batch up that is not under way; those after it would leave a gap and are counted anew. */
+  /**
+   * Gives a batch up that is not under way; those after it would leave a gap and are counted anew. In a
+   * transaction, whose epoch is not ours, only one that was refused: the next takes its place.
+   */
   drop(batch: ProducerBatch): void {
-    this.#remove(batch)
     this.lastFailure = undefined
-    this.bumpEpoch()
+    if (this.#isTransactional) {
+      // From the first that is not acknowledged on: those before the dropped one keep their numbers so.
+      this.#renumberFrom ??= this.batches[0]?.sequence ?? 0
+      this.#isSettling = true
+    } else this.bumpEpoch()
+    this.#remove(batch)
   }
 
   /** Puts parts in the place of a batch. */
@@ -144,19 +158,28 @@ export class ProducerPartition {
   }
 
   #renumber(producer: ProducerIdentity): void {
-    this.#mustRenumber = false
-    this.#epochBumps += 1
-    this.#nextSequence = 0
+    if (!this.#isTransactional) this.#epochBumps += 1
+    this.#nextSequence = this.#renumberFrom ?? 0
+    this.#renumberFrom = undefined
     for (const batch of this.batches) {
       if (batch.isNumbered) batch.number(this.#nextNumbers(producer, batch.recordCount))
     }
   }
 
   #nextNumbers(producer: ProducerIdentity, recordCount: number): ProducerNumbers {
+    if (producer !== this.#identity) this.#begin(producer)
     const sequence = this.#nextSequence
     this.#nextSequence = addToSequence(sequence, recordCount)
     const producerEpoch = producer.producerEpoch + this.#epochBumps
     return { producerId: producer.producerId, producerEpoch, sequence }
+  }
+
+  /** An epoch that the coordinator gave, after a transaction: nothing is under way, and all counts from 0. */
+  #begin(producer: ProducerIdentity): void {
+    if (producer.producerId !== this.#identity?.producerId) this.#isKnown = false
+    this.#identity = producer
+    this.#nextSequence = 0
+    this.#renumberFrom = undefined
   }
 
   #remove(batch: ProducerBatch): void {

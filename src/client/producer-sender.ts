@@ -2,15 +2,16 @@ import type { Timer } from '../base/clock.ts'
 import { isStreamsError, messageOf, StreamsError } from '../errors.ts'
 import { errorCode, kafkaError } from '../protocol/error-codes.ts'
 import { produce } from '../protocol/messages/0-produce.ts'
-import { initProducerId } from '../protocol/messages/22-init-producer-id.ts'
 import type { Compression } from '../protocol/compression.ts'
 import type { ResponseOf } from '../protocol/schema.ts'
 import { lifeController } from './deadline.ts'
-import { canPass, isLeaderError, kafkaFailure } from './kafka-failure.ts'
+import { isLeaderError, kafkaFailure } from './kafka-failure.ts'
 import type { ConnectionPurpose, KafkaClient } from './kafka-client.ts'
+import { LeaderRefresh } from './leader-refresh.ts'
 import { groupByTopic } from './list-offsets.ts'
 import type { ProducerBatch } from './producer-batch.ts'
-import type { ProducerIdentity, ProducerPartition } from './producer-partition.ts'
+import type { ProducerPartition } from './producer-partition.ts'
+import type { ProducerIdentity, ProducerSession } from './producer-session.ts'
 import { isGap, isOfRecord, isTooLarge, type RefusalHandler } from './refusal.ts'
 
 /** Requests under way to one broker at most. */
@@ -22,8 +23,12 @@ const acksAll = -1
 /** What a request adds to the record batches of one partition, at most: names, lengths, numbers. */
 const partitionOverheadBytes = 300
 
+/** Wait before a batch is sent again that came while the last transaction was being completed. */
+const concurrentTransactionsMs = 20
+
 /** Bounds of what is sent, and who is told what came of it. */
 export interface ProducerSenderOptions {
+  readonly session: ProducerSession
   readonly requestBytesMax: number
   readonly deliveryTimeoutMs: number
   readonly compression: Compression
@@ -58,22 +63,28 @@ export class ProducerSender {
   readonly #pending = new Set<ProducerPartition>()
   readonly #inFlight = new Map<number, number>()
   readonly #running = new Set<Promise<void>>()
-  #producer: ProducerIdentity | undefined
   #isInitializing = false
   #isDue = false
-  #isRefreshing = false
   #retryTimer: Timer | undefined
   readonly #life = lifeController()
+  readonly #leaders: LeaderRefresh
 
   constructor(client: KafkaClient, options: ProducerSenderOptions) {
     this.#client = client
     this.#options = options
     this.#purpose = client.uniquePurpose('produce')
+    options.session.listener = () => this.#schedule()
+    this.#leaders = new LeaderRefresh(client, {
+      life: this.#life.signal,
+      topics: () => new Set([...this.#pending].map(({ topic }) => topic)),
+      onEnd: () => this.#schedule(),
+      onClosed: (error) => this.#failPending(error),
+    })
   }
 
   /** Undefined until the first batch is sent. */
   get producer(): ProducerIdentity | undefined {
-    return this.#producer
+    return this.#options.session.identity
   }
 
   /** The partition has a finished batch. */
@@ -86,7 +97,8 @@ export class ProducerSender {
   async close(): Promise<void> {
     this.#life.abort()
     this.#retryTimer?.cancel()
-    await Promise.all([this.#client.release(this.#purpose), ...this.#running])
+    const ended = [this.#leaders.ended(), ...this.#running]
+    await Promise.all([this.#client.release(this.#purpose), ...ended])
   }
 
   /** Sends, once for all that happens in this turn. */
@@ -100,6 +112,11 @@ export class ProducerSender {
   }
 
   #dispatch(): void {
+    const { session } = this.#options
+    if (session.failure !== undefined) {
+      this.#failPending(session.failure)
+      return
+    }
     const now = this.#client.clock.monotonic()
     const byNode = new Map<number, ProducerPartition[]>()
     let retryAt = Infinity
@@ -117,7 +134,7 @@ export class ProducerSender {
       const leader = this.#client.leaderOf(partition.topic, partition.partition)
       if (leader === undefined) {
         // The first time we only ask who leads it; when nobody knows, again after a wait.
-        if (this.#isRefreshing) continue
+        if (this.#leaders.isRunning) continue
         if (partition.isLeaderless) partition.postpone(now, leaderMissing(partition))
         if (partition.isLeaderless) retryAt = Math.min(retryAt, partition.retryAt)
         else needsLeader = true
@@ -125,15 +142,16 @@ export class ProducerSender {
         continue
       }
       partition.isLeaderless = false
+      if (session.identity === undefined || !session.mayWriteTo(partition)) continue
       const { nodeId } = leader.node
       const ofNode = byNode.get(nodeId)
       if (ofNode === undefined) byNode.set(nodeId, [partition])
       else ofNode.push(partition)
     }
-    if (this.#producer === undefined) {
+    if (session.identity === undefined) {
       if (this.#pending.size > 0) this.#initialize()
     } else for (const [node, partitions] of byNode) this.#sendTo(node, partitions, now)
-    if (needsLeader) this.#refreshLeaders()
+    if (needsLeader) this.#leaders.start()
     this.#armRetryTimer(retryAt - now)
   }
 
@@ -149,7 +167,9 @@ export class ProducerSender {
     // Without a try at all when the process stood still: it, too, can be made good by sending anew.
     const cause = last ?? timedOut(partition, deliveryTimeoutMs)
     const detail = `no acknowledgement within ${deliveryTimeoutMs} ms${why}`
-    if (this.#isPassedOver(partition, first, cause)) this.#schedule()
+    // In a transaction its place can be given to another only when it is certain that it was not written.
+    const mayDrop = this.#options.session.transactionalId === null || first.attempts === 0
+    if (mayDrop && this.#isPassedOver(partition, first, cause)) this.#schedule()
     else if (partition.failure === undefined) this.#fail(partition, detail, cause)
     return true
   }
@@ -174,6 +194,7 @@ export class ProducerSender {
 
   /** The next batch of each partition, as far as they fit into one request. */
   #collect(partitions: ProducerPartition[], now: number): SentBatch[] {
+    const producer = this.producer
     const sent: SentBatch[] = []
     let bytes = 0
     for (const partition of partitions) {
@@ -181,7 +202,7 @@ export class ProducerSender {
       if (batch === undefined) continue
       if (bytes > 0 && bytes + batch.bytes.length > this.#options.requestBytesMax) continue
       bytes += batch.bytes.length
-      if (this.#producer !== undefined) partition.sent(batch, this.#producer)
+      if (producer !== undefined) partition.sent(batch, producer)
       sent.push({ topic: partition.topic, partition, batch })
     }
     // To the end of the line, so that large batches of some do not keep others from being sent.
@@ -193,6 +214,7 @@ export class ProducerSender {
   }
 
   async #send(node: number, sent: readonly SentBatch[]): Promise<void> {
+    const { transactionalId, produceVersionMax: versionMax } = this.#options.session
     const bytes = sent.reduce(
       (sum, { batch }) => sum + batch.bytes.length + partitionOverheadBytes,
       partitionOverheadBytes,
@@ -201,6 +223,7 @@ export class ProducerSender {
       const response = await this.#client.request(
         produce,
         {
+          transactionalId,
           acks: acksAll,
           timeoutMs: this.#client.requestTimeoutMs,
           topicData: groupByTopic(sent).map(([name, rows]) => ({
@@ -212,12 +235,18 @@ export class ProducerSender {
           })),
         },
         { node },
-        { purpose: this.#purpose, retry: 'none', bytesHint: bytes, signal: this.#life.signal },
+        {
+          purpose: this.#purpose,
+          retry: 'none',
+          bytesHint: bytes,
+          signal: this.#life.signal,
+          ...(versionMax !== undefined && { versionMax }),
+        },
       )
       this.#takeResponse(response, sent)
     } catch (error) {
       for (const entry of sent) this.#takeRequestFailure(entry, error)
-      this.#refreshLeaders()
+      this.#leaders.start()
     } finally {
       this.#inFlight.set(node, (this.#inFlight.get(node) ?? 1) - 1)
     }
@@ -258,6 +287,8 @@ export class ProducerSender {
     const error = kafkaFailure(produce.name, code, { subject, detail: answer.detail })
     this.#client.log.debug('A batch was refused', { subject, error: kafkaError(code).name })
     const mayAsk = this.#options.onRefused !== undefined && isOfRecord(code)
+    // The epoch of a transaction is not ours to raise.
+    const isAlone = this.#options.session.transactionalId === null
     if ((isTooLarge(code) || mayAsk) && batch.recordCount > 1) {
       const parts = batch.split(this.#options.compression)
       partition.replace(batch, parts)
@@ -265,13 +296,16 @@ export class ProducerSender {
     } else if (isGap(code) && partition.hasGapBefore(batch)) {
       // It follows one that is not written yet, and is sent again after that one.
       partition.sendAgain()
-    } else if (code === errorCode.UNKNOWN_PRODUCER_ID && batch.attempts === 1) {
+    } else if (code === errorCode.UNKNOWN_PRODUCER_ID && batch.attempts === 1 && isAlone) {
       // Retention took all that this producer had written, and with it the memory of it (KIP-360). It
       // was refused the first time it was sent, so nothing of it can be in the log.
       partition.bumpEpoch()
     } else if (kafkaError(code).retriable) {
-      partition.postpone(this.#client.clock.monotonic(), error)
-      if (isLeaderError(code)) this.#refreshLeaders()
+      const now = this.#client.clock.monotonic()
+      if (code === errorCode.CONCURRENT_TRANSACTIONS) {
+        partition.postpone(now, error, concurrentTransactionsMs)
+      } else partition.postpone(now, error)
+      if (isLeaderError(code)) this.#leaders.start()
     } else if (!(mayAsk && this.#isPassedOver(partition, batch, error))) {
       if (partition.failure === undefined) this.#fail(partition, error.message, error)
     }
@@ -326,55 +360,16 @@ export class ProducerSender {
   #initialize(): void {
     if (this.#isInitializing) return
     this.#isInitializing = true
+    const { session, deliveryTimeoutMs: deadlineMs } = this.#options
     this.#run(
-      this.#askForProducerId()
+      session
+        .initialize({ deadlineMs, signal: this.#life.signal })
         .catch((error: unknown) => {
           if (this.#life.signal.aborted) return
           this.#failPending(error)
         })
         .finally(() => {
           this.#isInitializing = false
-        }),
-    )
-  }
-
-  async #askForProducerId(): Promise<void> {
-    const response = await this.#client.request(
-      initProducerId,
-      { transactionalId: null, transactionTimeoutMs: 0x7fff_ffff },
-      'any',
-      { deadlineMs: this.#options.deliveryTimeoutMs, signal: this.#life.signal },
-    )
-    if (response.errorCode !== errorCode.NONE) {
-      throw kafkaFailure(initProducerId.name, response.errorCode, { subject: 'a producer' })
-    }
-    const { producerId, producerEpoch } = response
-    this.#producer = { producerId, producerEpoch }
-  }
-
-  /** Asks the cluster who leads what, once at a time. */
-  #refreshLeaders(): void {
-    if (this.#isRefreshing || this.#life.signal.aborted) return
-    this.#isRefreshing = true
-    const topics = new Set([...this.#pending].map(({ topic }) => topic))
-    // Not waited for beyond our own life: a broker that is away can hold it up for long.
-    this.#run(
-      this.#client
-        .retry('Metadata', { signal: this.#life.signal })
-        .within(this.#client.refreshMetadata(topics))
-        .catch((error: unknown) => {
-          if (this.#life.signal.aborted) return
-          // Nobody will ever tell the leaders again.
-          if (isStreamsError(error, 'CLIENT_CLOSED')) this.#failPending(error)
-          if (!canPass(error)) return
-          // That nobody can be reached was told already.
-          const level = isStreamsError(error, 'BROKER_UNREACHABLE') ? 'debug' : 'warn'
-          this.#client.log[level]('The leaders of partitions could not be found', {
-            reason: messageOf(error),
-          })
-        })
-        .finally(() => {
-          this.#isRefreshing = false
         }),
     )
   }

@@ -9,6 +9,7 @@ import type { KafkaClient } from './kafka-client.ts'
 import type { FlushWaiter, ProducerBatch } from './producer-batch.ts'
 import { ProducerPartition } from './producer-partition.ts'
 import { ProducerSender } from './producer-sender.ts'
+import { IdempotentSession, type ProducerSession } from './producer-session.ts'
 import type { RefusalHandler } from './refusal.ts'
 import { UnknownTopics } from './unknown-topics.ts'
 
@@ -41,6 +42,8 @@ export interface ProducerOptions {
   deliveryTimeoutMs?: number
   /** Decides about records that are refused, one by one, or not taken in time. Default: they fail. */
   onRefused?: RefusalHandler
+  /** A TransactionManager, for a producer whose records are in transactions. Default: they are in none. */
+  session?: ProducerSession
 }
 
 /** Of a record that states no time. */
@@ -68,6 +71,7 @@ export class Producer implements AsyncDisposable {
   readonly unknownTopics: UnknownTopics
   readonly #client: KafkaClient
   readonly #options: typeof defaults
+  readonly #isTransactional: boolean
   readonly #sender: ProducerSender
   readonly #topics = new Map<string, ProducerPartition[]>()
   /** Partitions whose batch is being filled. */
@@ -85,11 +89,13 @@ export class Producer implements AsyncDisposable {
   /** Asks for its producer id when the first batch is sent. */
   constructor(client: KafkaClient, options: ProducerOptions = {}) {
     this.#client = client
-    const { onRefused, ...bounds } = options
+    const { onRefused, session = new IdempotentSession(client), ...bounds } = options
+    this.#isTransactional = session.transactionalId !== null
     const stated = Object.entries(bounds).filter(([, value]) => value !== undefined)
     this.#options = { ...defaults, ...Object.fromEntries(stated) }
     const { requestBytesMax, deliveryTimeoutMs, compression } = this.#options
     this.#sender = new ProducerSender(client, {
+      session,
       requestBytesMax,
       deliveryTimeoutMs,
       compression,
@@ -230,7 +236,8 @@ export class Producer implements AsyncDisposable {
       maxMs: retryBackoffMaxMs,
       random: this.#client.random,
     })
-    const added = new ProducerPartition(topic, partition, backoff)
+    const isTransactional = this.#isTransactional
+    const added = new ProducerPartition(topic, partition, { isTransactional, backoff })
     ofTopic[partition] = added
     return added
   }

@@ -54,6 +54,7 @@ const finalCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'HANDLER_FAILED',
   'PROCESSOR_ASYNC',
   'TASK_MIGRATED',
+  'TRANSACTION_ABORTED',
   'TASK_CORRUPTED',
   'DELIVERY_FAILED',
   'SOURCE_TOPIC_MISSING',

@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import type { ManualClock } from '../../src/base/manual-clock.ts'
 import type { KafkaClient } from '../../src/client/kafka-client.ts'
 import { Producer, type ProducerOptions } from '../../src/client/producer.ts'
+import type { ProducerSession } from '../../src/client/producer-session.ts'
 import { errorCode } from '../../src/protocol/error-codes.ts'
 import { produce } from '../../src/protocol/messages/0-produce.ts'
 import { RecordBatchReader } from '../../src/protocol/record-batch.ts'
@@ -62,7 +63,13 @@ export interface ProducingSetUp {
 
 /** Starts a producer against brokers that append to these logs. */
 export async function startProducing(
-  options: { nodes?: number; partitions?: number; producer?: ProducerOptions } = {},
+  options: {
+    nodes?: number
+    partitions?: number
+    producer?: ProducerOptions
+    session?: (client: KafkaClient) => ProducerSession
+    onWritten?: () => void
+  } = {},
 ): Promise<ProducingSetUp> {
   const { nodes = 1, partitions = 1 } = options
   const cluster = await ScriptedCluster.start({ nodes, topics: { t: partitions } })
@@ -92,6 +99,7 @@ export async function startProducing(
           const refusal = valuesOf(bytes).map(refusalOf).find(Boolean)
           if (refusal !== undefined) return answer(row.index, refusal)
           const { code, offset } = logs[row.index]?.append(bytes) ?? { code: -1, offset: -1 }
+          options.onWritten?.()
           return answer(row.index, injected?.code ?? code, offset)
         })
       if (fault === 'lose the answer') {
@@ -103,7 +111,8 @@ export async function startProducing(
   })
   const client = cluster.client()
   await client.topicMetadata(['t'])
-  const producer = new Producer(client, options.producer)
+  const session = options.session?.(client)
+  const producer = new Producer(client, { ...options.producer, ...(session && { session }) })
   return {
     cluster,
     clock: cluster.clock,
