@@ -15,17 +15,17 @@ import type { EngineTable } from './engine-table.ts'
 import { MergedRows, type RowSource } from './merged-rows.ts'
 import type { OffsetTable } from './offset-table.ts'
 import { Pins, type Pin } from './pins.ts'
+import type { RestoreBudget } from './restore-budget.ts'
 import type { StoredFormat, StoredRow, StoredValue } from './stored-value.ts'
 
-/** While restoring, rows are gathered to this many bytes: a large sorted run is written much faster. */
-const restoreRunBytes = 4 * 1024 * 1024
-/** Beyond this many bytes, restoring waits for the engine. */
-const restorePinnedBytesMax = 2 * restoreRunBytes
+/** Beyond so many runs, restoring waits for the engine. */
+const restoreRunsMax = 2
 
 /** What a table asks of the buffer that it belongs to. */
 export interface PinnedTableHost {
   readonly engine: KvEngine
   readonly offsets: OffsetTable
+  readonly budget: RestoreBudget
   /** Writes a slice; true while there is more. */
   writeSlice(): boolean
   /** Forgets the table. */
@@ -94,7 +94,7 @@ export class PinnedTable implements ByteTable {
   }
 
   put(key: Buffer, text: string, value: Buffer | null, timestamp: number): void {
-    this.#isRestoring = false
+    if (this.#isRestoring) this.#endRestoring()
     this.#assertStorable(key, value)
     this.#open.set({ text, key, value, timestamp })
   }
@@ -127,7 +127,7 @@ export class PinnedTable implements ByteTable {
   }
 
   restore(key: Buffer, value: Buffer | null, timestamp: number): void {
-    this.#isRestoring = true
+    if (!this.#isRestoring) this.#beginRestoring()
     this.#assertStorable(key, value)
     this.#waiting.set({
       text: keyText(key),
@@ -137,10 +137,21 @@ export class PinnedTable implements ByteTable {
     })
   }
 
+  #beginRestoring(): void {
+    this.#isRestoring = true
+    this.#host.budget.begin()
+  }
+
+  #endRestoring(): void {
+    this.#isRestoring = false
+    this.#host.budget.end()
+  }
+
   restored(offset: number): void {
     this.#waitingOffset = offset + 1
     this.rows.committed()
-    while (this.pinnedBytes() > restorePinnedBytesMax && this.#host.writeSlice());
+    const bytesMax = restoreRunsMax * this.#host.budget.runBytes
+    while (this.pinnedBytes() > bytesMax && this.#host.writeSlice());
   }
 
   restoreOffset(): number {
@@ -148,7 +159,7 @@ export class PinnedTable implements ByteTable {
   }
 
   committed(offset: number | undefined): void {
-    this.#isRestoring = false
+    if (this.#isRestoring) this.#endRestoring()
     if (offset !== undefined) this.#waitingOffset = offset
     this.rows.committed()
     if (this.#open.size === 0) return
@@ -167,7 +178,7 @@ export class PinnedTable implements ByteTable {
 
   close(): void {
     this.#open = new Pins()
-    this.#isRestoring = false
+    if (this.#isRestoring) this.#endRestoring()
     try {
       while ((this.isReady || this.#writing !== undefined) && this.#host.writeSlice());
     } finally {
@@ -177,7 +188,7 @@ export class PinnedTable implements ByteTable {
 
   /** There is something to write, and it is enough to be worth it. */
   get isReady(): boolean {
-    if (this.#isRestoring) return this.#waiting.bytes >= restoreRunBytes
+    if (this.#isRestoring) return this.#waiting.bytes >= this.#host.budget.runBytes
     const isAhead = this.#waitingOffset !== undefined && this.#waitingOffset !== this.#engineOffset
     return this.#waiting.size > 0 || isAhead
   }

@@ -1,5 +1,6 @@
 import type { KvEngine } from '../kv/kv.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
+import type { RestoreBudget } from './restore-budget.ts'
 
 /**
  * Where the record that causes a write came from: a mutable object that the task owns and reuses,
@@ -56,6 +57,8 @@ export interface StoreContext {
   readonly changelog: ChangelogWriter
   /** Bytes that the record caches of this task may hold together; 0: no caching. */
   readonly cacheBytesMax: number
+  /** Shared by the tasks of a worker. Default: each engine has one of its own. */
+  readonly restoreBudget?: RestoreBudget | undefined
   readonly metrics: StreamsMetrics
   /** Decides about an update that leaves the cache of a store, and that its serdes refuse; may throw. */
   readonly unwritable?: (

@@ -23,7 +23,9 @@ export interface StoreToBuild<D extends AnyStore = AnyStore> {
 }
 
 export function engineOf({ descriptor }: StoreToBuild, context: StoreContext): KvEngine {
-  return context.engine(descriptor.persistent ?? true)
+  const engine = context.engine(descriptor.persistent ?? true)
+  if (engine.persistent) WriteBehind.of(engine, context.restoreBudget)
+  return engine
 }
 
 /** The layer of bytes over an engine; `rows` as for both of its classes. */

@@ -18,6 +18,7 @@ import { SingleTable, type EngineTable } from './engine-table.ts'
 import { OffsetTable } from './offset-table.ts'
 import { PinnedTable, type PinnedTableHost } from './pinned-table.ts'
 import type { Pin } from './pins.ts'
+import { RestoreBudget } from './restore-budget.ts'
 import { SortedRuns } from './sorted-runs.ts'
 import type { StoredFormat } from './stored-value.ts'
 
@@ -48,19 +49,21 @@ const buffers = new WeakMap<KvEngine, WriteBehind>()
 export class WriteBehind implements PinnedTableHost {
   readonly engine: KvEngine
   readonly offsets: OffsetTable
+  readonly budget: RestoreBudget
   readonly #tables = new Set<PinnedTable>()
   #batch: Batch | undefined
 
-  constructor(engine: KvEngine) {
+  constructor(engine: KvEngine, budget = new RestoreBudget()) {
     this.engine = engine
+    this.budget = budget
     this.offsets = new OffsetTable(engine)
   }
 
-  /** The one buffer of an engine. */
-  static of(engine: KvEngine): WriteBehind {
+  /** The one buffer of an engine. `budget`: shared with others; by default it has one of its own. */
+  static of(engine: KvEngine, budget?: RestoreBudget): WriteBehind {
     let buffer = buffers.get(engine)
     if (buffer === undefined) {
-      buffer = new WriteBehind(engine)
+      buffer = new WriteBehind(engine, budget)
       buffers.set(engine, buffer)
     }
     return buffer
