@@ -110,6 +110,10 @@ test.each([
     `The option topicConfigs is not valid: it must be an object of strings, such as { 'min.insync.replicas': '2' }, not {"min.insync.replicas":2}.`,
   ],
   [
+    { ...least, standbyReplicas: -1 },
+    'The option standbyReplicas is not valid: it must be a whole number of replicas from 0 to 1000, not -1.',
+  ],
+  [
     { ...least, logger: console.log },
     "The option logger is not valid: it must be a logger with the methods debug, info, warn, error, such as console, or one of 'silent', 'debug', 'info', 'warn', 'error', not a function.",
   ],
@@ -122,10 +126,6 @@ test.each([
   [
     { processingGuarantee: 'exactly-once' },
     "'exactly-once' is not available in this version; only 'at-least-once' is",
-  ],
-  [
-    { standbyReplicas: 1 },
-    'standby replicas are not available in this version; only 0 is possible',
   ],
 ])('%j says that it is not there yet', (option, detail) => {
   expect(() => resolveConfig({ ...least, ...option } as StreamsConfig)).toThrow(detail)

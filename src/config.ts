@@ -53,7 +53,10 @@ export interface StreamsConfig extends ErrorHandling {
   readonly cacheBytes?: number
   /** Only `at-least-once` (the default) is possible. Java: processing.guarantee. */
   readonly processingGuarantee?: 'at-least-once' | 'exactly-once'
-  /** Copies of each store on other instances. Only 0 (the default) is possible. Java: num.standby.replicas. */
+  /**
+   * Copies of each store on other instances: when the owner is gone one of them takes over without a
+   * restore, and until then answers who allows an older answer. Default 0. Java: num.standby.replicas.
+   */
   readonly standbyReplicas?: number
   /** Of internal topics that are created; -1 (default) leaves it to the brokers. Java: replication.factor. */
   readonly replicationFactor?: number
@@ -238,9 +241,6 @@ const processingGuarantee: Check = (value) =>
     ? "'exactly-once' is not available in this version; only 'at-least-once' is"
     : oneOf('at-least-once')(value)
 
-const standbyReplicas: Check = (value) =>
-  value === 0 ? undefined : 'standby replicas are not available in this version; only 0 is possible'
-
 const checks: Readonly<Record<keyof StreamsConfig, Check>> = {
   applicationId,
   brokers,
@@ -251,7 +251,7 @@ const checks: Readonly<Record<keyof StreamsConfig, Check>> = {
   commitInterval: milliseconds(0),
   cacheBytes: integer(0, Number.MAX_SAFE_INTEGER, 'bytes'),
   processingGuarantee,
-  standbyReplicas,
+  standbyReplicas: integer(0, 1000, 'replicas'),
   replicationFactor,
   maxTaskIdle,
   metadataMaxAge: milliseconds(1),
@@ -338,7 +338,7 @@ export function resolveConfig(
     commitInterval: config.commitInterval ?? 30_000,
     cacheBytes: config.cacheBytes ?? 10 * 1024 * 1024,
     processingGuarantee: 'at-least-once',
-    standbyReplicas: 0,
+    standbyReplicas: config.standbyReplicas ?? 0,
     replicationFactor: config.replicationFactor ?? -1,
     maxTaskIdle: config.maxTaskIdle ?? 0,
     metadataMaxAge: config.metadataMaxAge ?? 300_000,

@@ -187,15 +187,19 @@ export type {
 export { KafkaStreams } from './kafka-streams.ts'
 export type {
   KeyQueryMetadata,
+  LagInfo,
   LocalTask,
   RestoreLag,
   RestoreProgress,
+  StandbyEnd,
+  StandbyUpdate,
   StreamsEvents,
   StreamsMetadata,
 } from './kafka-streams.ts'
 export type { Endpoint } from './group/membership.ts'
 export type { StreamsMetrics } from './metrics/streams-metrics.ts'
 export type { RecordMetadata, TaskId } from './processor/record-metadata.ts'
+export type { ConsistencyOptions } from './query/consistency.ts'
 export type {
   QueryOptions,
   QueryRangeOptions,

@@ -20,7 +20,12 @@ import type { QueryableStore } from './query/queryable-store.ts'
 import { InstanceView } from './runtime/instance-view.ts'
 import { InstanceWorkers } from './runtime/instance-workers.ts'
 import { StreamsEmitter, type StreamsEvents } from './runtime/streams-events.ts'
-import type { KeyQueryMetadata, LocalTask, StreamsMetadata } from './runtime/streams-metadata.ts'
+import type {
+  KeyQueryMetadata,
+  LagInfo,
+  LocalTask,
+  StreamsMetadata,
+} from './runtime/streams-metadata.ts'
 import { canTransition, type StreamsState } from './runtime/streams-state.ts'
 import type { AnyStore } from './store/descriptor.ts'
 import { StateDirectory } from './store/state-directory.ts'
@@ -28,8 +33,14 @@ import { assertTopology } from './topology/assert-topology.ts'
 import type { Topology } from './topology/topology.ts'
 
 export type { RestoreLag, RestoreProgress } from './runtime/changelog-reader.ts'
+export type { StandbyEnd, StandbyUpdate } from './runtime/standby-reader.ts'
 export type { StreamsEvents } from './runtime/streams-events.ts'
-export type { KeyQueryMetadata, LocalTask, StreamsMetadata } from './runtime/streams-metadata.ts'
+export type {
+  KeyQueryMetadata,
+  LagInfo,
+  LocalTask,
+  StreamsMetadata,
+} from './runtime/streams-metadata.ts'
 
 /**
  * Runs a topology: joins the group of the application, holds the tasks that it is given, and answers
@@ -292,6 +303,18 @@ export class KafkaStreams implements AsyncDisposable {
     return this.#workers?.localTasks() ?? []
   }
 
+  /**
+   * How far each partition of a store that this instance holds is behind its changelog, in whatever
+   * role: by store and partition. Unlike in Java nothing is asked of the brokers: ends of changelogs are
+   * those that they told last.
+   *
+   * @example
+   * const lag = streams.allLocalStorePartitionLags().get('word-counts')?.get(0)?.offsetLag
+   */
+  allLocalStorePartitionLags(): ReadonlyMap<string, ReadonlyMap<number, LagInfo>> {
+    return this.#workers?.storeLags() ?? new Map()
+  }
+
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
   }
@@ -357,6 +380,7 @@ export class KafkaStreams implements AsyncDisposable {
           if (this.#setState(status) && status === 'running') this.#running.resolve()
         },
         onRestore: (progress) => this.#emitter.restore(progress),
+        onStandbyUpdate: (update) => this.#emitter.standbyUpdate(update),
         onHosts: (hosts) => this.#view.setHosts(hosts),
         onFailure: (error) => this.#fail(error),
       },

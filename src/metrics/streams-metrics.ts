@@ -16,12 +16,17 @@ export class StreamsMetrics {
   readonly recordsProduced: Counter
   readonly commits: Counter
   readonly commitSeconds: Histogram
-  /** Records applied from changelogs. */
+  /** Records that active tasks have applied from changelogs, to begin. */
   readonly recordsRestored: Counter
+  /** Records that standby tasks have applied from changelogs. */
+  readonly standbyRecords: Counter
   /** Changelog records that are still to be restored, over all tasks. */
   readonly restoreRemaining: Gauge
   readonly tasksRunning: Gauge
   readonly tasksRestoring: Gauge
+  readonly tasksStandby: Gauge
+  /** Changelog records that standby tasks are behind, over all of them. */
+  readonly standbyLag: Gauge
   /** Bytes of state that are not in the engines yet. */
   readonly dirtyBytes: Gauge
   /** Bytes in record caches and write-behind buffers. */
@@ -48,7 +53,11 @@ export class StreamsMetrics {
     )
     this.recordsRestored = registry.counter(
       'millpond_records_restored_total',
-      'Changelog records applied to stores.',
+      'Changelog records applied to stores of active tasks.',
+    )
+    this.standbyRecords = registry.counter(
+      'millpond_standby_records_total',
+      'Changelog records applied to stores of standby tasks.',
     )
     this.restoreRemaining = registry.gauge(
       'millpond_restore_remaining_records',
@@ -58,6 +67,14 @@ export class StreamsMetrics {
     this.tasksRestoring = registry.gauge(
       'millpond_tasks_restoring',
       'Active tasks that restore their state.',
+    )
+    this.tasksStandby = registry.gauge(
+      'millpond_tasks_standby',
+      'Standby tasks, which follow the state of tasks of other instances.',
+    )
+    this.standbyLag = registry.gauge(
+      'millpond_standby_lag_records',
+      'Changelog records that standby tasks have not applied yet.',
     )
     this.dirtyBytes = registry.gauge(
       'millpond_state_dirty_bytes',

@@ -149,6 +149,12 @@ export class ChangelogReader {
     return this.#fetcher.wait(maxMs, signal)
   }
 
+  /** True: the task is here, and not all of its stores are restored. */
+  restores(id: TaskId): boolean {
+    for (const task of this.#tasks) if (task.id === id) return true
+    return false
+  }
+
   /** How far the stores of a task have to go; empty when it is not being restored. */
   lags(id: TaskId): RestoreLag[] {
     return [...this.#restores.values()]
@@ -243,7 +249,7 @@ export class ChangelogReader {
     return done
   }
 
-  #hasArrived({ changelog, endOffset }: Restore): boolean {
+  #hasArrived({ task, changelog, endOffset }: Restore): boolean {
     const { topic, partition, position } = changelog
     if (endOffset === undefined) return false
     if (position >= endOffset) return true
@@ -251,7 +257,9 @@ export class ChangelogReader {
       (fetched) => fetched.topic === topic && fetched.partition === partition,
     )
     // A log that begins at its end has no records: the fetcher stands there, with nothing to bring.
-    return !isWaiting && (this.#fetcher.position(topic, partition) ?? 0) >= endOffset
+    if (isWaiting || (this.#fetcher.position(topic, partition) ?? 0) < endOffset) return false
+    task.passOver(changelog, endOffset)
+    return true
   }
 
   #drop(key: PartitionKey, { changelog: { topic, partition } }: Restore): void {

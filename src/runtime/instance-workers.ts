@@ -4,11 +4,12 @@ import type { KafkaClient } from '../client/kafka-client.ts'
 import type { Ports, ResolvedConfig } from '../config.ts'
 import type { HostMap } from '../group/membership.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
+import { parseTaskId } from '../processor/record-metadata.ts'
 import type { StateDirectory } from '../store/state-directory.ts'
 import type { Topology } from '../topology/topology.ts'
 import { GlobalWorker } from './global-worker.ts'
 import { StreamWorker, type WorkerListener } from './stream-worker.ts'
-import type { LocalTask } from './streams-metadata.ts'
+import { lagInfo, type LagInfo, type LocalTask } from './streams-metadata.ts'
 import { decideUncaught } from './uncaught-error.ts'
 
 /** First and longest wait before a worker that failed is replaced. */
@@ -95,7 +96,26 @@ export class InstanceWorkers {
         restoring: worker?.restoreLags(id) ?? [],
       })
     }
+    for (const id of worker?.tasks.standbys.all.keys() ?? []) {
+      const restoring = worker?.restoreLags(id) ?? []
+      tasks.push({ id, role: 'standby', state: 'running', inputs: [], restoring })
+    }
     return tasks
+  }
+
+  /** How far the stores of all tasks are, by store and partition; global stores have no changelogs. */
+  storeLags(): Map<string, Map<number, LagInfo>> {
+    const all = new Map<string, Map<number, LagInfo>>()
+    const worker = this.#worker
+    for (const task of worker?.tasks.all() ?? []) {
+      const { partition } = parseTaskId(task.id)
+      for (const lag of worker?.storeLags(task) ?? []) {
+        const ofStore = all.get(lag.store) ?? new Map<number, LagInfo>()
+        ofStore.set(partition, lagInfo(lag))
+        all.set(lag.store, ofStore)
+      }
+    }
+    return all
   }
 
   /** Does not wait for anything. What fails later is told to the listener. */
@@ -174,12 +194,13 @@ export class InstanceWorkers {
       globalStore: (name) => this.#global?.task?.globalStore(name),
       states: {
         engines: (id) => directory.engines(id),
-        stored: () => directory.tasks(),
+        storedOffsets: () => directory.storedOffsets(),
         wipe: (id) => directory.removeTask(id),
       },
       listener: {
         onStatus: (status) => listener.onStatus(status),
         onRestore: (progress) => listener.onRestore(progress),
+        onStandbyUpdate: (update) => listener.onStandbyUpdate(update),
         onHosts: (hosts: HostMap) => listener.onHosts(hosts),
         onFailure: (error) => this.#workerFailed(error),
       },

@@ -9,8 +9,10 @@ import type { Histogram } from '../metrics/registry.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import type { TaskId } from '../processor/record-metadata.ts'
 import type { TaskManager } from '../task/task-manager.ts'
+import type { Task } from '../task/task.ts'
 import type { Topology } from '../topology/topology.ts'
 import type { RestoreLag, RestoreProgress } from './changelog-reader.ts'
+import type { StandbyUpdate } from './standby-reader.ts'
 import { isPassingDelivery } from './passing-delivery.ts'
 import { RepartitionPurge } from './repartition-purge.ts'
 import { WakeUp } from './wake-up.ts'
@@ -21,6 +23,9 @@ import { WorkerTopics } from './worker-topics.ts'
 
 /** How long the loop works at one thing before it looks at the next: restore, process, write behind. */
 const sliceMs = 4
+
+/** The same for standbys: they have time. */
+const standbySliceMs = 2
 
 /** The loop looks around at least this often when nothing wakes it: for wall-clock punctuations. */
 const idleMsMax = 100
@@ -33,6 +38,7 @@ export interface WorkerListener {
   /** `running`: it has its tasks, and all of them are restored. */
   onStatus(status: 'rebalancing' | 'running'): void
   onRestore(progress: RestoreProgress): void
+  onStandbyUpdate(update: StandbyUpdate): void
   /** Which instance holds which tasks, after each rebalance. */
   onHosts(hosts: HostMap): void
   /** It cannot go on, and gives up its tasks; or it ends, and could not commit what it has done. */
@@ -63,7 +69,7 @@ interface Job {
  * The loop that moves records: from the fetcher into the tasks, through the tasks, into the producer,
  * and now and then a commit. Java's StreamThread.
  *
- *     job of the membership → fetched records → restore → process → write behind → commit → breathe
+ *     job of the membership → fetched records → restore → process → standbys → write behind → commit → breathe
  *
  * Nothing acts on the tasks but this loop: what the membership wants is queued and has its turn. The
  * event loop breathes after each round, so that heartbeats and queries stay live.
@@ -92,7 +98,7 @@ export class StreamWorker implements MembershipHandlers {
   #done: Promise<void> = Promise.resolve()
 
   constructor(options: StreamWorkerOptions) {
-    const { topology, config, ports, client, metrics, processId, states } = options
+    const { topology, config, ports, client, metrics, processId } = options
     const { applicationId, log, deadLetterQueueTopic } = config
     const { clock } = ports
     const letters = deadLetterQueueTopic === undefined ? [] : [deadLetterQueueTopic]
@@ -104,6 +110,7 @@ export class StreamWorker implements MembershipHandlers {
       ...options,
       topics,
       onRestore: (progress) => options.listener.onRestore(progress),
+      onStandbyUpdate: (update) => options.listener.onStandbyUpdate(update),
       wake: () => this.#wakeUp.notify(),
     })
     this.#member = createMembership({
@@ -113,7 +120,7 @@ export class StreamWorker implements MembershipHandlers {
       topology,
       topics: topics.sources,
       processId,
-      progress: () => new Map([...states.stored()].map((id) => [id, 0])),
+      progress: () => this.#tasks.progress(),
     })
     this.#membership = this.#member.membership
     const membership = this.#membership
@@ -138,14 +145,23 @@ export class StreamWorker implements MembershipHandlers {
     return this.#topics.topology
   }
 
-  /** The tasks at present: others after a membership was lost. */
   get tasks(): TaskManager {
     return this.#tasks.manager
   }
 
-  /** How far the stores of a task have to go; empty when they are up to date. */
+  /** How far the stores of a task have to go; empty when they are up to date, and it is active. */
   restoreLags(id: TaskId): RestoreLag[] {
     return this.#tasks.restoreLags(id)
+  }
+
+  /** Changelog records that a store of a task lacks; undefined: that is not known yet. */
+  lagOf(task: Task, store: string): number | undefined {
+    return this.#tasks.lagOf(task, store)
+  }
+
+  /** How far each store of a task is that has a changelog. */
+  storeLags(task: Task): RestoreLag[] {
+    return this.#tasks.storeLags(task)
   }
 
   /** Joins the group and begins to work. */
@@ -279,6 +295,8 @@ export class StreamWorker implements MembershipHandlers {
       }
       if (this.#process()) isBusy = true
     }
+    // Also while the member is fenced: what standbys read is nobody else's.
+    if (!this.#isPaused && this.#tasks.followOn(this.#deadline(standbySliceMs))) isBusy = true
     return this.#tasks.manager.writeBehind(this.#deadline()) || isBusy
   }
 
@@ -310,8 +328,8 @@ export class StreamWorker implements MembershipHandlers {
     await Promise.all(waits)
   }
 
-  #deadline(): number {
-    return this.#options.ports.clock.monotonic() + sliceMs
+  #deadline(ms = sliceMs): number {
+    return this.#options.ports.clock.monotonic() + ms
   }
 
   async #commitAll(): Promise<void> {
@@ -343,6 +361,7 @@ export class StreamWorker implements MembershipHandlers {
     const added = sortedTaskIds(target.active).filter((id) => !held.has(id))
     this.#tasks.setTarget(target.active)
     if (added.length > 0) this.#options.listener.onStatus('rebalancing')
+    await this.#tasks.follow(target.standby, added)
     await this.#open(added, haveTopicsChanged)
     this.#tellStatus()
   }
@@ -372,7 +391,11 @@ export class StreamWorker implements MembershipHandlers {
     if (isClean) {
       while (manager.writeBehind(this.#deadline())) await yieldTurn(ports.clock)
     }
-    manager.close(ids, { clean: isClean })
+    // Some may stay here as standbys, as the assignment that follows will tell; at the end there is none.
+    if (isClean && !this.#isStopping) {
+      manager.suspend(ids)
+      manager.park(ids)
+    } else manager.close(ids, { clean: isClean })
     this.#log.info('tasks were revoked', { tasks: ids, committed: isClean })
   }
 

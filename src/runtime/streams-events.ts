@@ -1,12 +1,14 @@
 import { shownValue } from '../base/shown-value.ts'
 import { StreamsError } from '../errors.ts'
 import type { RestoreProgress } from './changelog-reader.ts'
+import type { StandbyUpdate } from './standby-reader.ts'
 import type { StreamsState } from './streams-state.ts'
 
 /** Listeners of an instance, by event. */
 export interface StreamsEvents {
   stateChange: (now: StreamsState, before: StreamsState) => void
   restore: (progress: RestoreProgress) => void
+  standbyUpdate: (update: StandbyUpdate) => void
   /** The failure that ends the instance; `closed` rejects with it as well. */
   error: (error: Error) => void
 }
@@ -17,6 +19,7 @@ export class StreamsEmitter {
   readonly #listeners: { [E in keyof StreamsEvents]: Set<StreamsEvents[E]> } = {
     stateChange: new Set(),
     restore: new Set(),
+    standbyUpdate: new Set(),
     error: new Set(),
   }
 
@@ -39,6 +42,10 @@ export class StreamsEmitter {
 
   restore(progress: RestoreProgress): void {
     for (const listener of this.#listeners.restore) call(() => listener(progress))
+  }
+
+  standbyUpdate(update: StandbyUpdate): void {
+    for (const listener of this.#listeners.standbyUpdate) call(() => listener(update))
   }
 
   error(error: Error): void {

@@ -6,16 +6,20 @@ import { fetchCommittedOffsets } from '../client/offsets.ts'
 import { Producer } from '../client/producer.ts'
 import type { Ports, ResolvedConfig } from '../config.ts'
 import { isStreamsError, messageOf } from '../errors.ts'
+import { progressRunning, type TaskProgress } from '../group/membership.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import { parseTaskId, type TaskId } from '../processor/record-metadata.ts'
 import type { TaskEngines } from '../task/state-manager.ts'
 import type { StreamTask } from '../task/stream-task.ts'
-import type { CommittedOffset, TaskInput } from '../task/task.ts'
+import type { CommittedOffset, Task, TaskInput } from '../task/task.ts'
 import { TaskManager } from '../task/task-manager.ts'
-import type { Topology } from '../topology/topology.ts'
+import type { StoreNode } from '../topology/node.ts'
+import { changelogTopic, type Topology } from '../topology/topology.ts'
 import { ChangelogReader, type RestoreLag, type RestoreProgress } from './changelog-reader.ts'
 import { RefusedRecords, asksAboutRefusals, mayLeaveLetters } from './refused-records.ts'
+import type { StandbyUpdate } from './standby-reader.ts'
 import { WorkerInputs } from './worker-inputs.ts'
+import { WorkerStandbys } from './worker-standbys.ts'
 import type { WorkerTopics } from './worker-topics.ts'
 
 /** Nothing more is processed while this much is not acknowledged, until half of it is. */
@@ -31,8 +35,8 @@ const lettersMsMax = 10_000
 export interface TaskStates {
   /** Opens the engines of a task; the task closes them. */
   engines(id: TaskId): TaskEngines
-  /** Tasks of which there is something. */
-  stored(): Iterable<TaskId>
+  /** Of the tasks that are not held but on disk: how far each store is, as the next changelog offset. */
+  storedOffsets(): ReadonlyMap<TaskId, ReadonlyMap<string, number>>
   /** Deletes what there is of a task that is closed. */
   wipe(id: TaskId): void
 }
@@ -48,6 +52,7 @@ export interface WorkerTasksOptions {
   /** Finds a global store for a processor to read. */
   readonly globalStore: (name: string) => object | undefined
   readonly onRestore: (progress: RestoreProgress) => void
+  readonly onStandbyUpdate: (update: StandbyUpdate) => void
   /** There is something to do. */
   readonly wake: () => void
 }
@@ -61,12 +66,13 @@ export class WorkerTasks {
   readonly #log: Log
   readonly #reader: ChangelogReader
   readonly #inputs: WorkerInputs
+  readonly #standbys: WorkerStandbys
   readonly #opening = new AbortController()
   readonly #measuring: Disposable
   /** Where restored tasks begin to read. */
   readonly #committed = new Map<TaskId, CommittedOffset[]>()
+  readonly #manager: TaskManager
   #producer: Producer
-  #manager: TaskManager
   #statefulTasks = 1
 
   constructor(options: WorkerTasksOptions) {
@@ -89,10 +95,20 @@ export class WorkerTasks {
     })
     this.#producer = this.#makeProducer()
     this.#manager = this.#makeManager()
-    this.#measuring = metrics.registry.onCollect(() => this.#manager.measure())
+    this.#standbys = new WorkerStandbys({
+      client,
+      config,
+      ports,
+      tasks: this.#manager,
+      wipe: (id) => options.states.wipe(id),
+      onUpdate: options.onStandbyUpdate,
+    })
+    this.#measuring = metrics.registry.onCollect(() => {
+      this.#manager.measure()
+      metrics.standbyLag.set(this.#standbys.lag())
+    })
   }
 
-  /** The tasks at present: others after {@link startAnew}. */
   get manager(): TaskManager {
     return this.#manager
   }
@@ -112,20 +128,66 @@ export class WorkerTasks {
     return true
   }
 
-  /** How far the stores of a task have to go; empty when they are up to date. */
+  /** How far the stores of a task have to go; empty when they are up to date, and it is active. */
   restoreLags(id: TaskId): RestoreLag[] {
-    return this.#reader.lags(id)
+    return this.#manager.standbys.all.has(id) ? this.#standbys.lags(id) : this.#reader.lags(id)
   }
 
-  /** Sets how many tasks with stores share the memory for record caches. */
+  /** Changelog records that a store of a task lacks; undefined: that is not known yet. */
+  lagOf(task: Task, store: string): number | undefined {
+    if (isComplete(task)) return 0
+    const lag = this.storeLags(task).find((one) => one.store === store)
+    if (lag?.endOffset !== undefined) return Math.max(0, lag.endOffset - lag.offset)
+    const hasChangelog = lag !== undefined
+    return !hasChangelog && this.#reader.restores(task.id) ? 0 : undefined
+  }
+
+  /** How far each store of a task is that has a changelog. */
+  storeLags(task: Task): RestoreLag[] {
+    const lags = this.restoreLags(task.id)
+    // Restored stores are not among them: they have arrived, before others of their task.
+    const hasArrived = isComplete(task) || this.#reader.restores(task.id)
+    return task.changelogs.map(({ store, position }) => {
+      const lag = lags.find((one) => one.store === store)
+      return lag ?? { store, offset: position, endOffset: hasArrived ? position : undefined }
+    })
+  }
+
+  /** What the group is to know of the state that is here. */
+  progress(): TaskProgress {
+    const progress = new Map<TaskId, number>()
+    for (const [id, offsets] of this.#options.states.storedOffsets()) {
+      const sum = this.#loggedStores(id).reduce((all, name) => all + (offsets.get(name) ?? 0), 0)
+      progress.set(id, sum)
+    }
+    for (const task of this.#manager.standbys.all.values()) progress.set(task.id, positionsOf(task))
+    for (const task of this.#manager.tasks.values()) {
+      if (!this.#isStateful(task.id)) continue
+      progress.set(task.id, task.state === 'running' ? progressRunning : positionsOf(task))
+    }
+    return progress
+  }
+
+  /** Sets how many active tasks with stores share the memory for record caches. */
   setTarget(target: ReadonlySet<TaskId>): void {
     this.#statefulTasks = [...target].filter((id) => this.#isStateful(id)).length
+    this.#manager.resizeCaches()
+  }
+
+  /** Holds exactly these standbys, and the stores of tasks that are to be opened next. */
+  async follow(target: ReadonlySet<TaskId>, opened: readonly TaskId[]): Promise<void> {
+    const { standbys } = this.#manager
+    await this.#standbys.open([...target].filter((id) => !standbys.all.has(id)))
+    const isOver = (id: TaskId): boolean => !target.has(id) && !opened.includes(id)
+    await this.#standbys.close([...standbys.all.keys()].filter(isOver))
+    standbys.closeParked(opened)
   }
 
   /** Makes these tasks, finds out where they begin, and starts to restore them; after {@link learnTopics}. */
   async open(ids: readonly TaskId[]): Promise<void> {
     const { client, config, ports } = this.#options
     const { signal } = this.#opening
+    for (const id of ids) this.#standbys.promote(id)
     const tasks = ids.map((id) => this.#manager.create(id))
     const inputs = tasks.flatMap((task) => task.inputs)
     const offsets = await this.#patiently('committed offsets', () =>
@@ -198,11 +260,18 @@ export class WorkerTasks {
     }
   }
 
+  /** Lets standbys follow their changelogs until the deadline. True: there is more at once. */
+  followOn(deadline: number): boolean {
+    return this.#standbys.work(deadline, { isRestoring: !this.#reader.isIdle })
+  }
+
   /** Waits for records, of inputs and (if `restoring`) of changelogs, and for a backlog to shrink. */
   waits(options: { restoring: boolean; maxMs: number; signal: AbortSignal }): Promise<void>[] {
     const { restoring, maxMs, signal } = options
     const waits = [this.#inputs.wait(maxMs, signal)]
     if (restoring && !this.#reader.isIdle) waits.push(this.#reader.wait(maxMs, signal))
+    const standbys = restoring ? this.#standbys.wait(maxMs, signal) : undefined
+    if (standbys !== undefined) waits.push(standbys)
     if (this.isBacklogged) waits.push(this.#producer.drained(queuedBytesMax / 2, signal))
     return waits
   }
@@ -217,11 +286,12 @@ export class WorkerTasks {
     }
   }
 
-  /** Gives up all tasks as they are. */
+  /** Gives up all active tasks as they are. Standbys go on: they take nothing away from anybody. */
   abandon(): void {
     this.detach([...this.#manager.tasks.keys()])
     try {
       this.#manager.close(undefined, { clean: false })
+      this.#manager.standbys.closeParked()
     } catch (error) {
       this.#log.error('closing tasks failed', { error: messageOf(error) })
     }
@@ -234,7 +304,6 @@ export class WorkerTasks {
   async startAnew(): Promise<void> {
     await this.#producer.close()
     this.#producer = this.#makeProducer()
-    this.#manager = this.#makeManager()
   }
 
   /** A failure ends the tasks: waits, but not for ever, until brokers have the letters about it. */
@@ -254,9 +323,14 @@ export class WorkerTasks {
     this.#opening.abort()
   }
 
-  /** Ends what runs in the background. Close the tasks first. */
+  /** Ends the standbys and what runs in the background. Close the active tasks first. */
   async close(): Promise<void> {
     this.stopOpening()
+    try {
+      await this.#standbys.end()
+    } catch (error) {
+      this.#log.error('closing standbys failed', { error: messageOf(error) })
+    }
     await Promise.all([this.#reader.close(), this.#inputs.close(), this.#producer.close()])
     this.#measuring[Symbol.dispose]()
   }
@@ -304,6 +378,7 @@ export class WorkerTasks {
     const { topics, config, ports, client, metrics, states } = this.#options
     const cacheBytes = (): number =>
       Math.floor(config.cacheBytes / Math.max(1, this.#statefulTasks))
+    const sink = (): Producer => this.#producer
     return new TaskManager({
       // Asked for when a task is made or changed: by then it is known what the patterns match.
       get topology() {
@@ -311,7 +386,10 @@ export class WorkerTasks {
       },
       applicationId: config.applicationId,
       clock: ports.clock,
-      sink: this.#producer,
+      // Another one after a membership was lost.
+      get sink() {
+        return sink()
+      },
       metrics,
       engines: (id) => states.engines(id),
       // Asked for when a task is made: by then it is known how many share the memory.
@@ -332,10 +410,29 @@ export class WorkerTasks {
   }
 
   #isStateful(id: TaskId): boolean {
-    const { subtopology } = parseTaskId(id)
-    const found = this.#options.topology.subtopologies.find((one) => one.id === subtopology)
-    return found !== undefined && found.stores.length > 0
+    return this.#storesOf(id).length > 0
   }
+
+  #storesOf(id: TaskId): readonly StoreNode[] {
+    const { subtopology } = parseTaskId(id)
+    return this.#options.topology.subtopologies.find((one) => one.id === subtopology)?.stores ?? []
+  }
+
+  #loggedStores(id: TaskId): string[] {
+    const { applicationId } = this.#options.config
+    return this.#storesOf(id)
+      .filter((store) => changelogTopic(applicationId, store) !== undefined)
+      .map(({ descriptor }) => descriptor.name)
+  }
+}
+
+/** True: it is active and its stores have all that there is. */
+function isComplete({ role, state }: Task): boolean {
+  return role === 'active' && (state === 'running' || state === 'suspended')
+}
+
+function positionsOf({ changelogs }: Task): number {
+  return changelogs.reduce((sum, { position }) => sum + position, 0)
 }
 
 function isOf({ topic, partition }: CommittedOffset, inputs: readonly TaskInput[]): boolean {

@@ -2,7 +2,8 @@ import type { StoreContext } from './state-store.ts'
 
 /** Bytes that the record caches of one task hold together. Java's ThreadCache has one for a thread. */
 export interface CacheBudget {
-  readonly bytesMax: number
+  /** May change; a cache that has more makes room at its next update. */
+  bytesMax: number
   bytes: number
 }
 

@@ -26,6 +26,16 @@ export class OffsetTable {
     return bytes === undefined ? undefined : Number(bytes.readBigInt64BE())
   }
 
+  /** Of all stores that have one. */
+  all(): Map<string, number> {
+    const offsets = new Map<string, number>()
+    using rows = this.#table.range()
+    for (const { key, value } of rows) {
+      offsets.set(key.toString(), Number(value.readBigInt64BE()))
+    }
+    return offsets
+  }
+
   put(writes: Writes, store: string, offset: number): void {
     const bytes = Buffer.allocUnsafe(8)
     bytes.writeBigInt64BE(BigInt(offset))

@@ -4,11 +4,14 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { hasRocksdb, rocksdbFrom } from '../../test/peers/rocksdb.ts'
 import { systemDisk } from '../base/disk.ts'
+import { createLog } from '../base/log.ts'
 import { ManualClock } from '../base/manual-clock.ts'
 import { MemoryDisk } from '../base/memory-disk.ts'
 import { seededRandom } from '../base/random.ts'
+import { StreamsError } from '../errors.ts'
 import { rocksdbStateEngine } from '../kv/rocksdb-state-engine.ts'
 import { MetricsRegistry } from '../metrics/registry.ts'
+import { OffsetTable } from './offset-table.ts'
 import { StateDirectory } from './state-directory.ts'
 
 const options = (disk: MemoryDisk, seed = 1) => ({
@@ -116,6 +119,59 @@ test('the state of a task is kept while it is here, and for ten minutes when it 
     directory.close()
     rmSync(stateDir, { recursive: true, force: true })
   }
+})
+
+test('how far stores are is known without opening their tasks', () => {
+  const stateDir = mkdtempSync(join(tmpdir(), 'millpond-state-'))
+  const directory = StateDirectory.open({
+    ...options(new MemoryDisk()),
+    disk: systemDisk,
+    stateDir,
+  })
+  try {
+    const write = (offset: number): void => {
+      const engines = directory.engines('0_1')
+      const engine = engines.engine(true)
+      const batch = engine.batch()
+      const offsets = new OffsetTable(engine)
+      offsets.put(batch, 'counts', offset)
+      offsets.put(batch, 'sums', 7)
+      batch.commit()
+      // Whoever has it knows better.
+      expect(directory.storedOffsets()).toEqual(new Map())
+      engines.close()
+    }
+    write(40)
+    expect(directory.storedOffsets()).toEqual(
+      new Map([['0_1', new Map(Object.entries({ counts: 40, sums: 7 }))]]),
+    )
+    write(41)
+    expect(directory.storedOffsets().get('0_1')?.get('counts')).toBe(41)
+    directory.removeTask('0_1')
+    expect(directory.storedOffsets()).toEqual(new Map())
+  } finally {
+    directory.close()
+    rmSync(stateDir, { recursive: true, force: true })
+  }
+})
+
+test('a task whose engine cannot be opened has nothing to tell', () => {
+  const disk = new MemoryDisk()
+  const warnings: string[] = []
+  const log = createLog((_level, message) => warnings.push(message))
+  const refuse = (): never => {
+    throw new StreamsError('DISK_FAILED', { path: 'data.mdb', detail: 'permission denied' })
+  }
+  const engine = { kind: 'state-engine', name: 'lmdb', factory: () => refuse } as const
+  const directory = StateDirectory.open({ ...options(disk), engine, log })
+  disk.makeDirectory('/state/app/0_0/lmdb')
+  disk.makeDirectory('/state/app/0_1')
+  expect([...directory.storedOffsets()]).toEqual([
+    ['0_0', new Map()],
+    ['0_1', new Map()],
+  ])
+  expect(warnings).toEqual(['how far the state of a task is could not be read'])
+  directory.close()
 })
 
 test('stores in memory leave no trace on the disk', () => {

@@ -8,6 +8,7 @@ import { memoryEngine } from '../kv/memory-engine.ts'
 import { lmdbStateEngine, type StateEngine } from '../kv/state-engine.ts'
 import type { MetricsRegistry } from '../metrics/registry.ts'
 import { EngineGauges } from './engine-gauges.ts'
+import { OffsetTable, offsetTableName } from './offset-table.ts'
 
 /** Name of the directory of a task: `<sub-topology>_<partition>`, or that of all global stores. */
 export type TaskDirectoryName = `${number}_${number}` | 'global'
@@ -77,6 +78,8 @@ export class StateDirectory {
   readonly #held = new Set<string>()
   /** Since when the state of a task is not used, on the monotonic clock. */
   readonly #idleSince = new Map<string, number>()
+  /** What was read of tasks whose engines are not open: it stays so until they are. */
+  readonly #offsets = new Map<string, ReadonlyMap<string, number>>()
   #cleaning: Timer
 
   private constructor(options: StateDirectoryOptions, root: string, lock: DiskLock) {
@@ -150,8 +153,44 @@ export class StateDirectory {
       .filter((name): name is `${number}_${number}` => taskPattern.test(name))
   }
 
+  /**
+   * How far the stores of tasks are that are only on disk, with no engine open: for each store the next
+   * offset of its changelog. An engine that cannot be opened has nothing to tell.
+   */
+  storedOffsets(): Map<`${number}_${number}`, ReadonlyMap<string, number>> {
+    const stored = new Map<`${number}_${number}`, ReadonlyMap<string, number>>()
+    for (const task of this.tasks()) {
+      if (this.#held.has(task)) continue
+      let offsets = this.#offsets.get(task)
+      if (offsets === undefined) {
+        offsets = this.#readOffsets(task)
+        this.#offsets.set(task, offsets)
+      }
+      stored.set(task, offsets)
+    }
+    return stored
+  }
+
+  #readOffsets(task: TaskDirectoryName): ReadonlyMap<string, number> {
+    const directory = `${this.#root}/${task}`
+    if (!this.#disk.list(directory).includes(this.#engineName)) return new Map()
+    try {
+      using engine = this.#persistentEngine(directory)
+      const isWritten = engine.tableNames().includes(offsetTableName)
+      return isWritten ? new OffsetTable(engine).all() : new Map()
+    } catch (error) {
+      // Whoever is given the task opens it again, and fails with what is wrong.
+      this.#log.warn('how far the state of a task is could not be read', {
+        task,
+        error: messageOf(error),
+      })
+      return new Map()
+    }
+  }
+
   /** Deletes the state of a task, which must be closed. */
   removeTask(task: TaskDirectoryName): void {
+    this.#offsets.delete(task)
     this.#disk.remove(`${this.#root}/${task}`)
   }
 
@@ -170,6 +209,7 @@ export class StateDirectory {
   #hold(task: TaskDirectoryName): void {
     this.#held.add(task)
     this.#idleSince.delete(task)
+    this.#offsets.delete(task)
   }
 
   #release(task: TaskDirectoryName): void {

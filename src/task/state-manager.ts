@@ -1,6 +1,11 @@
 /**
  * The stores of one task and how far their changelogs are in them
  * (org.apache.kafka.streams.processor.internals.ProcessorStateManager).
+ *
+ *     open ──► followed by a standby ──own──► written by an active task ──disown──► followed …
+ *
+ * It outlives the task that it is made for: a standby that becomes active hands it over with its stores
+ * open, and an active task that becomes a standby does the same.
  */
 import { AssertionError, assert } from '../base/assert.ts'
 import { StreamsError, messageOf } from '../errors.ts'
@@ -8,11 +13,13 @@ import type { KvEngine } from '../kv/kv.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import { parseTaskId, type TaskId } from '../processor/record-metadata.ts'
 import { RecordBatchReader } from '../protocol/record-batch.ts'
-import type { RecordContext, StoreContext } from '../store/state-store.ts'
+import { cacheBudget } from '../store/cache-budget.ts'
+import type { RestoreBudget } from '../store/restore-budget.ts'
+import type { ChangelogWriter, StoreContext } from '../store/state-store.ts'
 import { buildStore, type BuiltStore } from '../store/store-builder.ts'
 import type { StoreNode } from '../topology/node.ts'
 import { changelogTopic } from '../topology/topology.ts'
-import type { RecordCollector } from './record-collector.ts'
+import { TaskRecord } from './task-record.ts'
 import type { TaskChangelog } from './task.ts'
 
 /** A store as a task holds it. */
@@ -29,14 +36,20 @@ export interface StateManagerOptions {
   readonly task: TaskId
   readonly applicationId: string
   readonly stores: readonly StoreNode[]
-  readonly record: RecordContext
-  readonly collector: RecordCollector
   readonly metrics: StreamsMetrics
   /** Closed with the stores. */
   readonly engines: TaskEngines
   /** Bytes that the record caches of the task may hold together; 0: no caching. */
   readonly cacheBytesMax: number
-  readonly unwritable?: StoreContext['unwritable']
+  /** See StoreContext. */
+  readonly restoreBudget?: RestoreBudget | undefined
+}
+
+/** The active task that writes to the stores. */
+export interface StateOwner {
+  /** Takes the changes of the stores. */
+  readonly collector: ChangelogWriter
+  readonly unwritable: NonNullable<StoreContext['unwritable']>
   /** The offset after the last acknowledged record of this worker; undefined: it wrote none. */
   readonly nextOffset: (topic: string, partition: number) => number | undefined
   /** What the group has committed of a topic that the task reads; undefined: nothing. */
@@ -45,51 +58,103 @@ export interface StateManagerOptions {
 
 interface Changelog extends TaskChangelog {
   position: number
+  limit: number | undefined
 }
 
 const noBytes = Buffer.alloc(0)
 
 /** All stores of a task. */
 export class StateManager {
+  /** The record at which the task that writes is. */
+  readonly record = new TaskRecord()
   readonly #options: StateManagerOptions
+  readonly #partition: number
+  readonly #context: StoreContext
   readonly #stores = new Map<string, TaskStore>()
   readonly #changelogs = new Map<string, Changelog>()
   readonly #reader = new RecordBatchReader()
+  /** Undefined: a standby follows, nobody writes. */
+  #owner: StateOwner | undefined
+  #isOpen = false
 
   constructor(options: StateManagerOptions) {
+    const { task, engines, cacheBytesMax, restoreBudget, metrics } = options
     this.#options = options
+    this.#partition = parseTaskId(task).partition
+    this.#context = {
+      taskId: task,
+      partition: this.#partition,
+      record: this.record,
+      engine: (persistent) => engines.engine(persistent),
+      changelog: {
+        write: (store, key, value, timestamp, headers) =>
+          this.#writer.collector.write(store, key, value, timestamp, headers),
+      },
+      cacheBytesMax,
+      restoreBudget,
+      metrics,
+      unwritable: (store, row, error) => this.#writer.unwritable(store, row, error),
+    }
   }
 
-  /** Opens the engines and makes the stores. */
+  get #writer(): StateOwner {
+    assert(this.#owner !== undefined, 'only an active task writes to its stores')
+    return this.#owner
+  }
+
+  /** Opens the engines and makes the stores, unless they are open. */
   open(): void {
-    const { task, applicationId, engines, record, collector, cacheBytesMax, metrics } =
-      this.#options
-    const { committedOffset, unwritable } = this.#options
-    const { partition } = parseTaskId(task)
-    const context = {
-      taskId: task,
-      partition,
-      record,
-      engine: (persistent: boolean) => engines.engine(persistent),
-      changelog: collector,
-      cacheBytesMax,
-      metrics,
-      unwritable,
-    }
+    if (this.#isOpen) return
+    this.#isOpen = true
+    const { applicationId } = this.#options
     for (const node of this.#options.stores) {
-      const store = buildStore(node, context)
+      const store = buildStore(node, this.#context)
       this.#stores.set(store.name, store)
       const topic = changelogTopic(applicationId, node)
       if (topic === undefined) continue
-      const isInput = node.sourceTopic !== undefined
       this.#changelogs.set(store.name, {
         store: store.name,
         topic,
-        partition,
+        partition: this.#partition,
         position: store.restoreOffset(),
-        limit: isInput ? (committedOffset(topic) ?? 0) : undefined,
+        limit: node.sourceTopic === undefined ? undefined : 0,
       })
     }
+  }
+
+  /** From now on an active task writes. A store whose changelog is an input has what was committed of it. */
+  own(owner: StateOwner): void {
+    assert(this.#owner === undefined, 'stores have one owner at a time')
+    this.#owner = owner
+    for (const { topic, limit } of this.#changelogs.values()) {
+      if (limit !== undefined) this.limit(topic, owner.committedOffset(topic) ?? 0)
+    }
+  }
+
+  /**
+   * A standby follows from now on: caches and what is derived from rows in memory begin anew. What was
+   * flushed must have been committed.
+   */
+  disown(): void {
+    this.#owner = undefined
+    this.record.leave(-1)
+    this.#closeStores()
+    this.#stores.clear()
+    this.#changelogs.clear()
+    this.#isOpen = false
+    this.open()
+  }
+
+  /** How far the group has come in a topic that is read as well: see {@link TaskChangelog.limit}. */
+  limit(topic: string, offset: number): void {
+    for (const changelog of this.#changelogs.values()) {
+      if (changelog.topic === topic && changelog.limit !== undefined) changelog.limit = offset
+    }
+  }
+
+  /** Bytes that the record caches of the task may hold together from now on. */
+  resizeCaches(bytesMax: number): void {
+    cacheBudget(this.#context).bytesMax = bytesMax
   }
 
   /** Undefined: there is none of that name, or it is not open yet. */
@@ -132,10 +197,18 @@ export class StateManager {
     } finally {
       reader.reset(noBytes)
     }
-    this.#options.metrics.recordsRestored.value += restored
     // With each batch: a restore that is cut short goes on from there, and what is pinned is bounded.
     if (changelog.position > 0) store.restored(changelog.position - 1)
     return restored
+  }
+
+  /** See {@link Task.passOver}. */
+  passOver({ store: name }: TaskChangelog, offset: number): void {
+    const changelog = this.#changelogs.get(name)
+    assert(changelog !== undefined, `${name} is a store of this task`)
+    if (offset <= changelog.position) return
+    changelog.position = offset
+    this.#stores.get(name)?.restored(offset - 1)
   }
 
   /** The record at which the reader stands. */
@@ -173,22 +246,27 @@ export class StateManager {
     }
   }
 
-  /** What was flushed is committed, and acknowledged by the changelogs. */
+  /**
+   * What was flushed is committed, and acknowledged by the changelogs; of a standby, what it has read.
+   */
   committed(): void {
-    const { nextOffset, committedOffset } = this.#options
     for (const store of this.#stores.values()) {
       const changelog = this.#changelogs.get(store.name)
       if (changelog === undefined) {
         store.committed(undefined)
         continue
       }
-      const { topic, limit } = changelog
-      const isInput = limit !== undefined
-      const written = isInput ? committedOffset(topic) : nextOffset(topic, changelog.partition)
       // The sink may remember an earlier stay of this task: what was restored is then newer.
-      changelog.position = Math.max(changelog.position, written ?? 0)
+      changelog.position = Math.max(changelog.position, this.#written(changelog))
       store.committed(changelog.position)
     }
+  }
+
+  #written({ topic, partition, limit }: Changelog): number {
+    const owner = this.#owner
+    if (owner === undefined) return 0
+    const isInput = limit !== undefined
+    return (isInput ? owner.committedOffset(topic) : owner.nextOffset(topic, partition)) ?? 0
   }
 
   /** Writes a slice of committed state to the engines; true while there is more. */
@@ -213,9 +291,13 @@ export class StateManager {
   /** Closes stores and engines. Idempotent. */
   close(): void {
     try {
-      for (const store of this.#stores.values()) store.close()
+      this.#closeStores()
     } finally {
       this.#options.engines.close()
     }
+  }
+
+  #closeStores(): void {
+    for (const store of this.#stores.values()) store.close()
   }
 }

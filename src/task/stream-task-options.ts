@@ -3,9 +3,10 @@ import type { Log } from '../base/log.ts'
 import type { ErrorHandling } from '../error-handlers.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import type { TaskId } from '../processor/record-metadata.ts'
+import type { RestoreBudget } from '../store/restore-budget.ts'
 import type { Subtopology } from '../topology/topology.ts'
 import type { RecordSink } from './record-sink.ts'
-import type { TaskEngines } from './state-manager.ts'
+import type { StateManager, TaskEngines } from './state-manager.ts'
 
 /** What a StreamTask is made of. */
 export interface StreamTaskOptions extends ErrorHandling {
@@ -17,8 +18,12 @@ export interface StreamTaskOptions extends ErrorHandling {
   readonly metrics: StreamsMetrics
   /** The task closes them. */
   readonly engines: TaskEngines
+  /** Of a standby that becomes this task: in place of what would be opened with `engines`. */
+  readonly state?: StateManager | undefined
   /** Bytes that the record caches of this task may hold together; 0: no caching. */
   readonly cacheBytesMax: number
+  /** See StoreContext. */
+  readonly restoreBudget?: RestoreBudget | undefined
   /** Partitions of a source topic: the task reads those topics that have its partition number. */
   readonly partitionCount: (topic: string) => number
   /** See PartitionGroup. Default: nothing is known to lag, nothing waits. */

@@ -30,7 +30,7 @@ import { TaskInputs } from './task-inputs.ts'
 import { nextTaskState, type TaskEvent } from './task-life.ts'
 import type { TaskNode } from './task-node.ts'
 import { TaskPunctuations } from './task-punctuations.ts'
-import { TaskRecord } from './task-record.ts'
+import type { TaskRecord } from './task-record.ts'
 import type { CommittedOffset, Task, TaskChangelog, TaskInput, TaskState } from './task.ts'
 
 const emitIntervalMsDefault = 1000
@@ -48,7 +48,7 @@ export class StreamTask implements Task, ContextTask {
   readonly id: TaskId
   readonly role = 'active'
   readonly partition: number
-  readonly record = new TaskRecord()
+  readonly record: TaskRecord
   readonly metadata = new ProcessorMetadata()
   readonly emitIntervalMs: number
   /** Offsets of prepareCommit, until `committed`. */
@@ -82,7 +82,11 @@ export class StreamTask implements Task, ContextTask {
       const topic = changelogTopic(applicationId, store)
       if (topic !== undefined) changelogTopics.set(store.descriptor.name, topic)
     }
-    const { record } = this
+    const stateManager =
+      options.state ?? new StateManager({ ...options, task: id, stores: subtopology.stores })
+    const { record } = stateManager
+    this.record = record
+    this.#stateManager = stateManager
     this.#handlers = new ErrorHandlers({
       ...options,
       task: id,
@@ -98,19 +102,6 @@ export class StreamTask implements Task, ContextTask {
       handlers,
       partition: this.partition,
       changelogTopics,
-    })
-    this.#stateManager = new StateManager({
-      task: id,
-      applicationId,
-      stores: subtopology.stores,
-      record: this.record,
-      collector: this.#collector,
-      metrics,
-      engines: options.engines,
-      cacheBytesMax: options.cacheBytesMax,
-      unwritable: (store, row, error) => handlers.failed(ownerOf(subtopology, store), error, row),
-      nextOffset: (topic, partition) => sink.nextOffset(topic, partition),
-      committedOffset: (topic) => this.#inputs.queue(topic, this.partition)?.committedPosition,
     })
     this.#topology = new ProcessorTopology(subtopology, { task: id, record, handlers })
     this.#inputs = new TaskInputs({
@@ -159,6 +150,14 @@ export class StreamTask implements Task, ContextTask {
     this.#transition('initialize')
     this.takeCommitted(committed)
     this.#stateManager.open()
+    const { sink, subtopology } = this.#options
+    this.#stateManager.own({
+      collector: this.#collector,
+      unwritable: (store, row, error) =>
+        this.#handlers.failed(ownerOf(subtopology, store), error, row),
+      nextOffset: (topic, partition) => sink.nextOffset(topic, partition),
+      committedOffset: (topic) => this.#inputs.queue(topic, this.partition)?.committedPosition,
+    })
   }
 
   /** Takes up inputs where the group left them off. */
@@ -172,7 +171,19 @@ export class StreamTask implements Task, ContextTask {
 
   restore(changelog: TaskChangelog, records: Buffer, endOffset: number): number {
     assert(this.#state === 'restoring', `task ${this.id} restores`)
-    return this.#stateManager.restore(changelog, records, endOffset)
+    const restored = this.#stateManager.restore(changelog, records, endOffset)
+    this.#options.metrics.recordsRestored.value += restored
+    return restored
+  }
+
+  passOver(changelog: TaskChangelog, offset: number): void {
+    assert(this.#state === 'restoring', `task ${this.id} restores`)
+    this.#stateManager.passOver(changelog, offset)
+  }
+
+  /** Bytes that the record caches of this task may hold together from now on. */
+  resizeCaches(bytesMax: number): void {
+    this.#stateManager.resizeCaches(bytesMax)
   }
 
   /** All changelogs are at their ends: makes the user's code, and runs. */
@@ -359,10 +370,22 @@ export class StreamTask implements Task, ContextTask {
     }
   }
 
-  #finish(): void {
-    if (this.#state !== 'suspended') this.suspend()
+  /** Closes the task, which is suspended and committed, but not its stores: a standby goes on with them. */
+  recycle(): StateManager {
+    assert(this.#state === 'suspended', `task ${this.id} is suspended before it is recycled`)
+    this.#assertCommitted()
+    this.#transition('close')
+    return this.#stateManager
+  }
+
+  #assertCommitted(): void {
     const hasCommitted = !this.#hasWork && this.#prepared === undefined
     assert(hasCommitted, `task ${this.id} has committed before it closes clean`)
+  }
+
+  #finish(): void {
+    if (this.#state !== 'suspended') this.suspend()
+    this.#assertCommitted()
     // One slice after the other: nothing else is to be done in between any more.
     while (this.writeBehind());
   }

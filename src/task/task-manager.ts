@@ -7,20 +7,24 @@
  *     create → fetch committed offsets → initialize → restore changelogs → completeRestoration
  *     addRecords … process(deadline) → punctuate → writeBehind(deadline)
  *     offsets = prepareCommit() → flush the producer → commit the offsets → committed()
- *     revoke: suspend(ids) → prepareCommit(ids) → … → committed(ids) → close(ids, clean)
+ *     revoke: suspend(ids) → prepareCommit(ids) → … → committed(ids) → close(ids, clean) or park(ids)
+ *
+ * Beside these active tasks it has the standbys, which only follow changelogs and are written behind.
  */
 import { assert } from '../base/assert.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { ErrorHandling } from '../error-handlers.ts'
-import { StreamsError } from '../errors.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import { parseTaskId, type TaskId } from '../processor/record-metadata.ts'
+import { RestoreBudget } from '../store/restore-budget.ts'
 import type { Subtopology, Topology } from '../topology/topology.ts'
 import type { RecordSink } from './record-sink.ts'
-import type { TaskEngines } from './state-manager.ts'
+import { StandbyTasks } from './standby-tasks.ts'
+import { StateManager, type TaskEngines } from './state-manager.ts'
 import { StreamTask } from './stream-task.ts'
-import type { CommittedOffset, TaskInput } from './task.ts'
+import { namingTask } from './task-failure.ts'
+import type { CommittedOffset, Task, TaskInput } from './task.ts'
 
 export interface TaskManagerOptions extends ErrorHandling {
   readonly topology: Topology
@@ -64,7 +68,9 @@ const recordsPerTurnMax = 1000
 
 /** The tasks of a worker. Every error that leaves it names its task in `context.task`. */
 export class TaskManager {
+  readonly standbys: StandbyTasks
   readonly #options: TaskManagerOptions
+  readonly #restoreBudget = new RestoreBudget()
   readonly #tasks = new Map<TaskId, StreamTask>()
   /** By `<partition>/<topic>`. */
   readonly #tasksByInput = new Map<string, StreamTask>()
@@ -74,14 +80,32 @@ export class TaskManager {
 
   constructor(options: TaskManagerOptions) {
     this.#options = options
+    this.standbys = new StandbyTasks({
+      metrics: options.metrics,
+      makeState: (id) => this.#makeState(id),
+    })
   }
 
-  /** In the order of their making. */
+  /** The active ones, in the order of their making. */
   get tasks(): ReadonlyMap<TaskId, StreamTask> {
     return this.#tasks
   }
 
-  /** Makes the task, without any effect outside. */
+  /** The task of that id, whatever its role. */
+  find(id: TaskId): Task | undefined {
+    return this.#tasks.get(id) ?? this.standbys.all.get(id)
+  }
+
+  /** Those of both roles. */
+  *all(): Generator<Task> {
+    yield* this.#tasks.values()
+    yield* this.standbys.all.values()
+  }
+
+  /**
+   * Makes the task, without any effect outside. A standby of that id ends, and its stores go over to the
+   * task as they are.
+   */
   create(id: TaskId): StreamTask {
     assert(!this.#tasks.has(id), `there is no task ${id} yet`)
     const { topology: _, cacheBytesPerTask, engines, ...options } = this.#options
@@ -91,6 +115,8 @@ export class TaskManager {
       subtopology: this.#subtopology(id),
       engines: engines(id),
       cacheBytesMax: cacheBytesPerTask,
+      restoreBudget: this.#restoreBudget,
+      state: this.standbys.recycle(id),
     })
     this.#tasks.set(id, task)
     for (const { topic, partition } of task.inputs) {
@@ -112,6 +138,26 @@ export class TaskManager {
     return { task, added, removed }
   }
 
+  #makeState(id: TaskId): StateManager {
+    const { applicationId, metrics, engines, cacheBytesPerTask } = this.#options
+    return new StateManager({
+      task: id,
+      applicationId,
+      metrics,
+      stores: this.#subtopology(id).stores,
+      engines: engines(id),
+      cacheBytesMax: cacheBytesPerTask,
+      restoreBudget: this.#restoreBudget,
+    })
+  }
+
+  /** Gives each task the bytes for record caches that one has by now. */
+  resizeCaches(): void {
+    const { cacheBytesPerTask } = this.#options
+    for (const task of this.#tasks.values()) task.resizeCaches(cacheBytesPerTask)
+    for (const task of this.standbys.all.values()) task.resizeCaches(cacheBytesPerTask)
+  }
+
   #subtopology(id: TaskId): Subtopology {
     const { subtopology: number } = parseTaskId(id)
     const found = this.#options.topology.subtopologies.find((one) => one.id === number)
@@ -122,13 +168,13 @@ export class TaskManager {
   /** Opens the stores of a task; see {@link StreamTask.initialize}. */
   initialize(id: TaskId, committed: readonly CommittedOffset[]): void {
     const task = this.#task(id)
-    naming(task, () => task.initialize(committed))
+    namingTask(task.id, () => task.initialize(committed))
   }
 
   /** Lets a restored task run; see {@link StreamTask.completeRestoration}. */
   completeRestoration(id: TaskId): void {
     const task = this.#task(id)
-    naming(task, () => task.completeRestoration())
+    namingTask(task.id, () => task.completeRestoration())
   }
 
   #task(id: TaskId): StreamTask {
@@ -175,7 +221,7 @@ export class TaskManager {
     while (idleTasks < running.length) {
       this.#turn %= running.length
       const task = running[this.#turn] as StreamTask
-      const processed = naming(task, () => task.process(recordsPerTurnMax, deadline))
+      const processed = namingTask(task.id, () => task.process(recordsPerTurnMax, deadline))
       total += processed
       idleTasks = processed === 0 ? idleTasks + 1 : 0
       this.#turn += 1
@@ -198,7 +244,7 @@ export class TaskManager {
     let isDrained = true
     for (const task of this.#chosen(ids)) {
       if (task.state !== 'running' && task.state !== 'suspended') continue
-      if (!naming(task, () => task.drain())) isDrained = false
+      if (!namingTask(task.id, () => task.drain())) isDrained = false
     }
     return isDrained
   }
@@ -208,7 +254,7 @@ export class TaskManager {
     const now = this.#options.clock.now()
     let ran = false
     for (const task of this.#running(which)) {
-      if (naming(task, () => task.punctuate(now))) ran = true
+      if (namingTask(task.id, () => task.punctuate(now))) ran = true
     }
     return ran
   }
@@ -234,14 +280,14 @@ export class TaskManager {
     const offsets: CommittedOffset[] = []
     for (const task of this.#chosen(ids)) {
       if (task.state !== 'running' && task.state !== 'suspended') continue
-      for (const offset of naming(task, () => task.prepareCommit())) offsets.push(offset)
+      for (const offset of namingTask(task.id, () => task.prepareCommit())) offsets.push(offset)
     }
     return offsets
   }
 
   /** The offsets of {@link prepareCommit} are committed. */
   committed(ids?: Iterable<TaskId>): void {
-    for (const task of this.#chosen(ids)) naming(task, () => task.committed())
+    for (const task of this.#chosen(ids)) namingTask(task.id, () => task.committed())
   }
 
   /**
@@ -249,12 +295,12 @@ export class TaskManager {
    * monotonic clock); true while there is more.
    */
   writeBehind(deadline: number): boolean {
-    const tasks = [...this.#tasks.values()]
+    const tasks = [...this.all()]
     let doneTasks = 0
     while (doneTasks < tasks.length) {
       this.#writeTurn %= tasks.length
-      const task = tasks[this.#writeTurn] as StreamTask
-      const isMore = naming(task, () => task.writeBehind())
+      const task = tasks[this.#writeTurn] as Task
+      const isMore = namingTask(task.id, () => task.writeBehind())
       doneTasks = isMore ? 0 : doneTasks + 1
       this.#writeTurn += 1
       if (this.#options.clock.monotonic() >= deadline) return doneTasks < tasks.length
@@ -264,22 +310,37 @@ export class TaskManager {
 
   /** Ends processing of these tasks; see {@link StreamTask.suspend}. */
   suspend(ids: Iterable<TaskId>): void {
-    for (const task of this.#chosen(ids)) naming(task, () => task.suspend())
+    for (const task of this.#chosen(ids)) namingTask(task.id, () => task.suspend())
   }
 
   /**
-   * Closes these tasks (default: all). All are closed, also when one fails; the first failure is
+   * Ends these tasks, which are suspended and committed, and keeps their stores open for the standbys
+   * that they may become; see {@link StandbyTasks}.
+   */
+  park(ids: Iterable<TaskId>): void {
+    for (const task of this.#chosen(ids)) {
+      this.#forget(task)
+      namingTask(task.id, () => this.standbys.park(task))
+    }
+  }
+
+  #forget(task: StreamTask): void {
+    this.#tasks.delete(task.id)
+    for (const { topic, partition } of task.inputs) {
+      this.#tasksByInput.delete(inputKey(topic, partition))
+    }
+  }
+
+  /**
+   * Closes these active tasks (default: all). All are closed, also when one fails; the first failure is
    * thrown.
    */
   close(ids: Iterable<TaskId> | undefined, options: { clean: boolean }): void {
     const failures: unknown[] = []
     for (const task of this.#chosen(ids)) {
-      this.#tasks.delete(task.id)
-      for (const { topic, partition } of task.inputs) {
-        this.#tasksByInput.delete(inputKey(topic, partition))
-      }
+      this.#forget(task)
       try {
-        naming(task, () => task.close(options))
+        namingTask(task.id, () => task.close(options))
       } catch (error) {
         failures.push(error)
       }
@@ -290,18 +351,18 @@ export class TaskManager {
   /** Bytes in the caches and write-behind buffers of all tasks. */
   memoryBytes(): number {
     let bytes = 0
-    for (const task of this.#tasks.values()) bytes += task.memoryBytes()
+    for (const task of this.all()) bytes += task.memoryBytes()
     return bytes
   }
 
   /** Bytes of all tasks that are not in the engines yet. */
   dirtyBytes(): number {
     let bytes = 0
-    for (const task of this.#tasks.values()) bytes += task.dirtyBytes()
+    for (const task of this.all()) bytes += task.dirtyBytes()
     return bytes
   }
 
-  /** Sets the gauges of tasks and their memory; restoring progress is the changelog reader's. */
+  /** Sets the gauges of tasks and their memory; how far changelogs are read is their readers'. */
   measure(): void {
     const { metrics } = this.#options
     let running = 0
@@ -312,6 +373,7 @@ export class TaskManager {
     }
     metrics.tasksRunning.set(running)
     metrics.tasksRestoring.set(restoring)
+    metrics.tasksStandby.set(this.standbys.all.size)
     metrics.stateMemoryBytes.set(this.memoryBytes())
     metrics.dirtyBytes.set(this.dirtyBytes())
   }
@@ -323,14 +385,4 @@ function isSameInput(a: TaskInput, b: TaskInput): boolean {
 
 function inputKey(topic: string, partition: number): string {
   return `${partition}/${topic}`
-}
-
-/** Failures of disk, sink or serde know nothing of tasks: adds the name, keeps code and facts. */
-function naming<T>(task: StreamTask, work: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    if (!(error instanceof StreamsError) || error.context['task'] !== undefined) throw error
-    throw new StreamsError(error.code, { ...error.context, task: task.id }, { cause: error })
-  }
 }

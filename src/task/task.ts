@@ -1,12 +1,17 @@
 import type { TaskId } from '../processor/record-metadata.ts'
+import type { BuiltStore } from '../store/store-builder.ts'
 import type { OffsetReset } from '../topology/offset-reset.ts'
 
 /**
- * Where a task stands in its life (org.apache.kafka.streams.processor.internals.Task.State):
+ * Where a task stands in its life (org.apache.kafka.streams.processor.internals.Task.State); a standby
+ * is never `restoring`, since it has no end to which it restores:
  *
  *     created → restoring → running → suspended → closed
  */
 export type TaskState = 'created' | 'restoring' | 'running' | 'suspended' | 'closed'
+
+/** An active task processes records; a standby only follows the changelogs of another one's stores. */
+export type TaskRole = 'active' | 'standby'
 
 /** A partition that a task reads. */
 export interface TaskInput {
@@ -42,11 +47,11 @@ export interface TaskChangelog {
 
 /**
  * What a worker holds for a task id, whatever its role: it can be restored from changelogs, written
- * behind and closed. An active task is a StreamTask.
+ * behind and closed. An active task is a StreamTask, the other a StandbyTask.
  */
 export interface Task {
   readonly id: TaskId
-  readonly role: 'active'
+  readonly role: TaskRole
   readonly state: TaskState
   /** One for each store with a changelog. */
   readonly changelogs: readonly TaskChangelog[]
@@ -56,6 +61,10 @@ export interface Task {
    * everything that was read, transaction markers and compacted offsets included.
    */
   restore(changelog: TaskChangelog, records: Buffer, endOffset: number): number
+  /** Nothing is left in a changelog before that offset: the position moves there. */
+  passOver(changelog: TaskChangelog, offset: number): void
+  /** The store of that name, for queries; undefined: there is none, or it is not open yet. */
+  store(name: string): BuiltStore | undefined
   /** Writes a slice of committed state to the engines; true while there is more. */
   writeBehind(): boolean
   /** Bytes in the caches and in the write-behind buffers. */

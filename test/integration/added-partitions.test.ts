@@ -37,7 +37,7 @@ test('partitions that are added to a topic get tasks when the metadata shows the
       topicConfigs: {},
       log: silentLog,
     }),
-    stored: () => [],
+    progress: () => new Map(),
     log: silentLog,
     ...systemPorts,
   })

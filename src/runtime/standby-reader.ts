@@ -1,0 +1,237 @@
+import type { Clock } from '../base/clock.ts'
+import { Fetcher, type FetchedRecords } from '../client/fetcher.ts'
+import type { KafkaClient } from '../client/kafka-client.ts'
+import { partitionKey, type PartitionKey } from '../client/offsets.ts'
+import { StreamsError, isStreamsError } from '../errors.ts'
+import type { TaskId } from '../processor/record-metadata.ts'
+import type { StandbyTask } from '../task/standby-task.ts'
+import type { TaskChangelog } from '../task/task.ts'
+import type { RestoreLag } from './changelog-reader.ts'
+
+/** Why a standby ends: the task begins here, or its state is of no use here any more. */
+export type StandbyEnd = 'promoted' | 'migrated'
+
+/** One step of a standby in following a changelog. Java's StandbyUpdateListener. */
+export interface StandbyUpdate {
+  /** `start`, after each `batch`, or `suspended` when it follows no longer. */
+  readonly phase: 'start' | 'batch' | 'suspended'
+  readonly store: string
+  readonly taskId: TaskId
+  readonly topic: string
+  readonly partition: number
+  /** The next changelog offset to read. */
+  readonly offset: number
+  /** The end of the changelog as last heard; undefined: nothing was heard yet. */
+  readonly endOffset: number | undefined
+  /** Records of this batch; otherwise 0. */
+  readonly records: number
+  /** Why it is `suspended`. */
+  readonly reason?: StandbyEnd
+}
+
+export interface StandbyReaderOptions {
+  readonly client: KafkaClient
+  readonly clock: Clock
+  readonly onUpdate: (update: StandbyUpdate) => void
+}
+
+/** Small enough that one of them is applied in few milliseconds. */
+const partitionFetchBytes = 256 * 1024
+/** Fetched ahead at most: standbys have time. */
+const bufferBytesMax = 4 * 1024 * 1024
+/** Between two looks at all changelogs while nothing comes: for what no batch tells. */
+const lookMs = 100
+
+interface Followed {
+  readonly task: StandbyTask
+  readonly changelog: TaskChangelog
+  /** As last heard. */
+  endOffset: number | undefined
+  isFetched: boolean
+}
+
+/**
+ * Follows the changelogs of standby tasks for as long as these are here. The part of Java's
+ * StoreChangelogReader that updates standbys.
+ *
+ * It has no end to reach, so that everything is of the moment: a standby is as far behind as the last
+ * answer of a broker says. A table that uses the topic that it reads as its changelog is followed as far
+ * as the group has committed, and not asked for beyond.
+ */
+export class StandbyReader {
+  readonly #options: StandbyReaderOptions
+  readonly #fetcher: Fetcher
+  readonly #followed = new Map<PartitionKey, Followed>()
+  /** Fetched, and not applied yet; at most one poll of the fetcher. */
+  #fetched: FetchedRecords[] = []
+  #isPaused = false
+  #lookedAt = -Infinity
+
+  constructor(options: StandbyReaderOptions) {
+    this.#options = options
+    this.#fetcher = new Fetcher(options.client, {
+      maxPartitionFetchBytes: partitionFetchBytes,
+      bufferBytesMax,
+    })
+  }
+
+  get isIdle(): boolean {
+    return this.#followed.size === 0
+  }
+
+  /** Begins to follow an initialized standby. */
+  add(task: StandbyTask): void {
+    for (const changelog of task.changelogs) {
+      const followed = { task, changelog, endOffset: undefined, isFetched: false }
+      this.#followed.set(partitionKey(changelog.topic, changelog.partition), followed)
+      this.#report('start', followed)
+    }
+    this.#lookedAt = -Infinity
+  }
+
+  /** Follows a standby no longer; nothing happens when it is not followed. */
+  remove(id: TaskId, reason: StandbyEnd): void {
+    for (const [key, followed] of this.#followed) {
+      if (followed.task.id !== id) continue
+      this.#endOf(followed)
+      this.#followed.delete(key)
+      this.#stop(followed)
+      this.#report('suspended', followed, { reason })
+    }
+  }
+
+  /** Leaves brokers and this thread to tasks that restore, until they have done so. */
+  pause(isPaused: boolean): void {
+    if (this.#isPaused === isPaused) return
+    this.#isPaused = isPaused
+    for (const followed of this.#followed.values()) if (followed.isFetched) this.#pause(followed)
+  }
+
+  #pause({ changelog: { topic, partition } }: Followed): void {
+    if (this.#isPaused) this.#fetcher.pause(topic, partition)
+    else this.#fetcher.resume(topic, partition)
+  }
+
+  /**
+   * Applies what was fetched until the deadline (of the monotonic clock). True: there is more at once.
+   * Throws `TASK_CORRUPTED` (with `context.task`) when a store does not fit its changelog, and what the
+   * cluster refuses for good.
+   */
+  step(deadline: number): boolean {
+    if (this.isIdle || this.#isPaused) return false
+    const { clock } = this.#options
+    if (this.#fetched.length === 0) this.#fetched = this.#fetcher.poll()
+    if (this.#fetched.length === 0 && clock.monotonic() - this.#lookedAt < lookMs) return false
+    let index = 0
+    try {
+      while (index < this.#fetched.length) {
+        this.#apply(this.#fetched[index] as FetchedRecords)
+        index += 1
+        if (clock.monotonic() >= deadline) break
+      }
+    } finally {
+      this.#fetched = this.#fetched.slice(index)
+    }
+    if (this.#fetched.length === 0) this.#look()
+    return this.#fetched.length > 0
+  }
+
+  /** With nothing left to apply, every changelog is as far as its fetching. */
+  #look(): void {
+    this.#lookedAt = this.#options.clock.monotonic()
+    for (const followed of this.#followed.values()) {
+      this.#passOver(followed)
+      this.#fetch(followed)
+    }
+  }
+
+  /** Begins to fetch where there may be something, and stops where its limit is reached. */
+  #fetch(followed: Followed): void {
+    const { topic, partition, position, limit = Infinity } = followed.changelog
+    const isWanted = position < limit
+    if (isWanted === followed.isFetched) return
+    if (!isWanted) return this.#stop(followed)
+    this.#fetcher.assign([{ topic, partition, offset: position === 0 ? 'earliest' : position }])
+    followed.isFetched = true
+    this.#pause(followed)
+  }
+
+  #stop(followed: Followed): void {
+    const { topic, partition } = followed.changelog
+    if (followed.isFetched) this.#fetcher.unassign([{ topic, partition }])
+    followed.isFetched = false
+    this.#fetched = this.#fetched.filter(
+      (fetched) => fetched.topic !== topic || fetched.partition !== partition,
+    )
+  }
+
+  #apply({ topic, partition, records, highWatermark, error }: FetchedRecords): void {
+    const followed = this.#followed.get(partitionKey(topic, partition))
+    if (followed === undefined) return
+    const { task, changelog } = followed
+    if (isStreamsError(error, 'OFFSET_OUT_OF_RANGE')) {
+      // Old records were deleted, tombstones among them: what the store has may be gone by now.
+      throw new StreamsError(
+        'TASK_CORRUPTED',
+        { task: task.id, store: changelog.store, detail: error.message },
+        { cause: error },
+      )
+    }
+    if (error !== undefined) throw error
+    followed.endOffset = highWatermark
+    const applied = task.restore(changelog, records, changelog.limit ?? Infinity)
+    this.#report('batch', followed, { records: applied })
+  }
+
+  /** Where records were compacted away, or aborted, no batch says that there is nothing. */
+  #passOver({ task, changelog, isFetched }: Followed): void {
+    const { topic, partition, limit = Infinity } = changelog
+    const passed = isFetched ? this.#fetcher.position(topic, partition) : undefined
+    if (passed !== undefined) task.passOver(changelog, Math.min(passed, limit))
+  }
+
+  #endOf(followed: Followed): number | undefined {
+    const { topic, partition } = followed.changelog
+    followed.endOffset = this.#fetcher.highWatermark(topic, partition) ?? followed.endOffset
+    return followed.endOffset
+  }
+
+  /** How far the stores of a standby are; empty when it is not followed. */
+  lags(id: TaskId): RestoreLag[] {
+    return [...this.#followed.values()]
+      .filter(({ task }) => task.id === id)
+      .map((followed) => {
+        const { store, position } = followed.changelog
+        return { store, offset: position, endOffset: this.#endOf(followed) }
+      })
+  }
+
+  /** Records that all are behind, as far as was heard. */
+  lag(): number {
+    let lag = 0
+    for (const followed of this.#followed.values()) {
+      const { position } = followed.changelog
+      lag += Math.max(0, (this.#endOf(followed) ?? position) - position)
+    }
+    return lag
+  }
+
+  /** Resolves when `step` has something to do, after `maxMs`, or on abort. */
+  wait(maxMs: number, signal: AbortSignal): Promise<void> {
+    return this.#fetcher.wait(maxMs, signal)
+  }
+
+  close(): Promise<void> {
+    return this.#fetcher.close()
+  }
+
+  #report(
+    phase: StandbyUpdate['phase'],
+    { task, changelog, endOffset }: Followed,
+    more: { records?: number; reason?: StandbyEnd } = {},
+  ): void {
+    const { store, topic, partition, position: offset } = changelog
+    const what = { phase, store, taskId: task.id, topic, partition }
+    this.#options.onUpdate({ ...what, offset, endOffset, records: 0, ...more })
+  }
+}
