@@ -367,6 +367,12 @@ const errorTable = {
     'retriable',
     (c) => `The store ${text(c['store'])} is not available yet${detail(c)}.`,
   ),
+  STALE: row(
+    412,
+    'retriable',
+    (c) =>
+      `Partition ${text(c['partition'])} of the store ${text(c['store'])} lags ${text(c['lag'])} records behind its changelog here, and at most ${text(c['maxLag'])} are allowed.`,
+  ),
   STORE_UNKNOWN: row(404, 'final', (c) => `There is no store ${text(c['store'])}.`),
   STORE_PARTITION_INVALID: row(
     400,

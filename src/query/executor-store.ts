@@ -1,6 +1,7 @@
 import { shownValue } from '../base/shown-value.ts'
 import { StreamsError } from '../errors.ts'
 import type { AnyStore, KeyValueStoreDescriptor } from '../store/descriptor.ts'
+import type { ConsistencyOptions } from './consistency.ts'
 import { keyBytesOf, ownedValue } from './descriptor-serdes.ts'
 import { LocalQuery } from './local-query.ts'
 import { LocalSessionStore, LocalVersionedStore, LocalWindowStore } from './local-windows.ts'
@@ -11,7 +12,7 @@ import type {
   QueryOptions,
   QueryRangeOptions,
 } from './queryable-store.ts'
-import { pageRowsMax, type QueryExecutor } from './request.ts'
+import { pageRowsMax, type GetRequest, type QueryExecutor } from './request.ts'
 import type { ScanBounds } from './scan-bounds.ts'
 
 /** Questions of one `getMany` that are under way at a time. */
@@ -65,6 +66,16 @@ export function executorStore<D extends AnyStore>(
   return new ExecutorStore(executor, descriptor) as unknown as QueryableStore<D>
 }
 
+/** Of a question what it shares with all others. */
+function askedBy({
+  consistency,
+  maxLag,
+  signal,
+  timeout,
+}: QueryOptions): ConsistencyOptions & Pick<GetRequest, 'timeoutMs' | 'signal'> {
+  return { consistency, maxLag, signal, timeoutMs: timeout }
+}
+
 /** A typed face of questions in bytes. */
 class ExecutorStore<K, V> implements QueryableKeyValueStore<K, V> {
   readonly #executor: QueryExecutor
@@ -79,9 +90,9 @@ class ExecutorStore<K, V> implements QueryableKeyValueStore<K, V> {
     return this.#descriptor.name
   }
 
-  async get(key: K, { signal, timeout: timeoutMs }: QueryOptions = {}): Promise<V | undefined> {
+  async get(key: K, options: QueryOptions = {}): Promise<V | undefined> {
     const keyBytes = keyBytesOf(this.#descriptor, key)
-    const request = { kind: 'get', store: this.name, keyBytes, timeoutMs, signal } as const
+    const request = { kind: 'get', store: this.name, keyBytes, ...askedBy(options) } as const
     const { found } = await this.#executor.get(request)
     return found === undefined ? undefined : ownedValue(this.#descriptor, found.value as V)
   }
@@ -124,15 +135,15 @@ class ExecutorStore<K, V> implements QueryableKeyValueStore<K, V> {
     return this.#scan({ prefix: Buffer.from(prefix), reverse: options.reverse }, options)
   }
 
-  async approximateEntryCount({ signal, timeout: timeoutMs }: QueryOptions = {}): Promise<number> {
-    const request = { kind: 'count', store: this.name, timeoutMs, signal } as const
+  async approximateEntryCount(options: QueryOptions = {}): Promise<number> {
+    const request = { kind: 'count', store: this.name, ...askedBy(options) } as const
     return (await this.#executor.count(request)).approximate
   }
 
   /** Page by page: each is read at one moment, and between two of them tasks may come and go. */
   async *#scan(
     bounds: ScanBounds,
-    { limit = Number.POSITIVE_INFINITY, signal, timeout }: QueryOptions & { limit?: number },
+    { limit = Number.POSITIVE_INFINITY, ...options }: QueryOptions & { limit?: number },
   ): AsyncGenerator<[K, V], void, undefined> {
     let left = limit
     let after: Buffer | undefined
@@ -143,8 +154,7 @@ class ExecutorStore<K, V> implements QueryableKeyValueStore<K, V> {
         bounds,
         after,
         limit: Math.min(left, pageRowsMax),
-        timeoutMs: timeout,
-        signal,
+        ...askedBy(options),
       })
       for (const { key, value } of page.rows)
         yield [key as K, ownedValue(this.#descriptor, value as V)]

@@ -122,3 +122,49 @@ test('nobody waits for an answer that was aborted', async () => {
     code: 'ABORTED',
   })
 })
+
+test('a copy answers only who allows it, and no further behind than that', async () => {
+  const target = instance()
+  target.standbys.set(1, 12)
+  const store = storeOf(target)
+  const code = (promise: Promise<unknown>): Promise<unknown> =>
+    promise.then(
+      (value) => value,
+      (error: { code: unknown }) => error.code,
+    )
+  expect(await code(store.get('kafka'))).toBe('STORE_MIGRATED')
+  expect(await code(store.get('kafka', { consistency: 'active' }))).toBe('STORE_MIGRATED')
+  expect(await code(store.get('kafka', { consistency: 'any' }))).toBe(0)
+  expect(await code(store.get('kafka', { maxLag: 12 }))).toBe(0)
+  expect(await code(store.get('kafka', { maxLag: 11 }))).toBe('STALE')
+  expect(await code(store.get('be', { maxLag: 0 }))).toBe(3)
+  expect(await rowsOf(store.range())).toBe('b=6 be=3 f=4 g=7 to=2')
+  expect(await rowsOf(store.range({ consistency: 'any' }))).toContain('kafka=0')
+  expect(await code(store.approximateEntryCount({ maxLag: 3 }))).toBe('STALE')
+
+  target.standbys.set(1, undefined)
+  expect(await code(store.get('kafka', { consistency: 'any' }))).toBe('STORE_NOT_AVAILABLE')
+})
+
+test('a store that is being restored answers those who allow it', async () => {
+  const target = instance()
+  target.restoring.add(1)
+  const store = storeOf(target)
+  await expect(store.get('kafka')).rejects.toMatchObject({ code: 'STORE_NOT_AVAILABLE' })
+  expect(await store.get('kafka', { consistency: 'any' })).toBe(0)
+  await expect(store.get('kafka', { maxLag: 6 })).rejects.toMatchObject({
+    code: 'STALE',
+    context: { store: 'counts', partition: 1, lag: 7, maxLag: 6 },
+  })
+})
+
+test.each([
+  [{ consistency: 'some' }, "consistency is 'active' or 'any', not \"some\""],
+  [{ maxLag: -1 }, 'maxLag is a whole number of records, not -1'],
+  [{ maxLag: 1.5 }, 'maxLag is a whole number of records, not 1.5'],
+  [{ consistency: 'active', maxLag: 1 }, "maxLag is for consistency 'any'"],
+])('what cannot be asked for is refused: %o', async (options, detail) => {
+  const asked = storeOf(instance()).get('kafka', options as { maxLag: number })
+  await expect(asked).rejects.toThrow(detail)
+  await expect(asked).rejects.toMatchObject({ code: 'QUERY_INVALID' })
+})

@@ -6,6 +6,7 @@
 import { StreamsError } from '../errors.ts'
 import { partitionForKey } from '../protocol/murmur2.ts'
 import type { AnyStore } from '../store/descriptor.ts'
+import { allowsStale, leastRole, roleOf, type ConsistencyOptions } from './consistency.ts'
 import { mergeRows } from './page.ts'
 import type {
   AnyStoreView,
@@ -17,7 +18,7 @@ import type {
 } from './query-target.ts'
 import { rangeOf } from './scan-bounds.ts'
 import {
-  assertNotAborted,
+  assertAskable,
   pageBytesMax,
   type CountAnswer,
   type CountRequest,
@@ -35,6 +36,7 @@ const valueBytesDefault = 64
 /** A partition that answers. */
 export interface ReadablePartition extends LocalPartition {
   readonly partition: number
+  readonly lag: number
   readonly view: StoreView
 }
 
@@ -82,42 +84,67 @@ export function readablePartition(
   target: QueryTarget,
   store: string,
   partition: number,
+  consistency: ConsistencyOptions,
 ): ReadablePartition {
-  const local = readableView(target, store, partition)
+  const local = readableView(target, store, partition, consistency)
   const { view } = local
   if (view.kind !== 'key-value') throw otherKind(store, view.kind)
   return { ...local, view }
 }
 
 /**
- * A partition that this instance can read. Throws `STREAMS_REBALANCING` before the first
- * assignment, `STORE_MIGRATED` for one that is elsewhere, `STORE_NOT_AVAILABLE` while it is being
- * restored.
+ * A partition that this instance can read as truly as is asked for. Throws `STREAMS_REBALANCING` before
+ * the first assignment, `STORE_MIGRATED` for one that is elsewhere, `STORE_NOT_AVAILABLE` while it is
+ * being restored or nobody has said how far it lags, `STALE` when that is too far.
  */
 export function readableView(
   target: QueryTarget,
   store: string,
   partition: number,
-): LocalPartition & { readonly partition: number; readonly view: AnyStoreView } {
-  const local = target.local(store, partition)
+  consistency: ConsistencyOptions,
+): LocalPartition & {
+  readonly partition: number
+  readonly lag: number
+  readonly view: AnyStoreView
+} {
+  const local = heldFor(target, store, partition, consistency)
   if (local === undefined) {
     const code = target.hostsKnown ? 'STORE_MIGRATED' : 'STREAMS_REBALANCING'
     throw new StreamsError(code, { store, partition })
   }
-  const { view } = local
-  if (view === undefined) {
-    const detail = `partition ${partition} is being restored, ${local.lag} records are missing`
-    throw new StreamsError('STORE_NOT_AVAILABLE', { store, partition, lag: local.lag, detail })
+  const { view, lag, state } = local
+  const isRefused = state === 'restoring' && !allowsStale(consistency)
+  if (view === undefined || lag === undefined || isRefused) {
+    const missing = lag === undefined ? '' : `, ${lag} records are missing`
+    const detail = `partition ${partition} is being restored${missing}`
+    throw new StreamsError('STORE_NOT_AVAILABLE', { store, partition, lag, detail })
   }
-  return { ...local, view, partition }
+  const { maxLag = Infinity } = consistency
+  if (lag > maxLag) throw new StreamsError('STALE', { store, partition, lag, maxLag })
+  return { ...local, view, lag, partition }
+}
+
+/** A partition that this instance holds, and in the role that is asked for. */
+export function heldFor(
+  target: QueryTarget,
+  store: string,
+  partition: number,
+  consistency: ConsistencyOptions,
+): LocalPartition | undefined {
+  const local = target.local(store, partition)
+  return local?.role === 'standby' && !allowsStale(consistency) ? undefined : local
 }
 
 /** Numbers of the partitions that this instance holds; an error when there is none. */
-export function partitionsHere(target: QueryTarget, store: string): number[] {
+export function partitionsHere(
+  target: QueryTarget,
+  store: string,
+  consistency: ConsistencyOptions,
+): number[] {
   const count = partitionCountOf(target, store)
   const partitions: number[] = []
   for (let partition = 0; partition < count; partition += 1) {
-    if (target.local(store, partition) !== undefined) partitions.push(partition)
+    if (heldFor(target, store, partition, consistency) !== undefined) partitions.push(partition)
   }
   if (partitions.length > 0) return partitions
   const code = target.hostsKnown ? 'STORE_MIGRATED' : 'STREAMS_REBALANCING'
@@ -178,21 +205,22 @@ export class LocalQuery implements QueryExecutor {
   }
 
   async get(request: GetRequest): Promise<GetAnswer> {
-    assertNotAborted(request)
-    const { store, keyBytes } = request
-    keyValueDescriptor(this.#target, store)
-    return this.getFrom(partitionOfKey(this.#target, request), store, keyBytes)
+    assertAskable(request)
+    keyValueDescriptor(this.#target, request.store)
+    return this.getFrom(partitionOfKey(this.#target, request), request)
   }
 
   /** The value in a partition that must be here. */
-  getFrom(partition: number, store: string, keyBytes: Buffer): GetAnswer {
-    const { view, role, lag, position } = readablePartition(this.#target, store, partition)
+  getFrom(partition: number, request: GetRequest): GetAnswer {
+    const { store, keyBytes } = request
+    const held = readablePartition(this.#target, store, partition, request)
+    const { view, lag, position } = held
     const meta = {
       store,
       // A global store is one thing.
-      ...(role !== 'global' && { partition }),
+      ...(held.role !== 'global' && { partition }),
       servedBy: this.#servedBy,
-      role,
+      role: roleOf(held),
       lag,
       position,
       partial: false,
@@ -201,8 +229,8 @@ export class LocalQuery implements QueryExecutor {
   }
 
   async page(request: PageRequest): Promise<PageAnswer> {
-    assertNotAborted(request)
-    return this.pageFrom(this.#allHere(request.store), request)
+    assertAskable(request)
+    return this.pageFrom(this.#allHere(request), request)
   }
 
   /** Rows of partitions that are here. */
@@ -213,8 +241,8 @@ export class LocalQuery implements QueryExecutor {
   }
 
   async count(request: CountRequest): Promise<CountAnswer> {
-    assertNotAborted(request)
-    return this.countOf(this.#allHere(request.store), request.store)
+    assertAskable(request)
+    return this.countOf(this.#allHere(request), request.store)
   }
 
   /** About how many rows partitions that are here have. */
@@ -225,18 +253,19 @@ export class LocalQuery implements QueryExecutor {
   }
 
   /** All partitions that this instance holds; one that cannot answer is a failure, not a gap. */
-  #allHere(store: string): ReadablePartition[] {
+  #allHere(request: PageRequest | CountRequest): ReadablePartition[] {
+    const { store } = request
     keyValueDescriptor(this.#target, store)
-    return partitionsHere(this.#target, store).map((partition) =>
-      readablePartition(this.#target, store, partition),
+    return partitionsHere(this.#target, store, request).map((partition) =>
+      readablePartition(this.#target, store, partition, request),
     )
   }
 
   #metaOf(store: string, parts: readonly ReadablePartition[]): QueryMeta {
-    const role = parts[0]?.role ?? 'active'
+    const role = leastRole(parts.map(roleOf))
     return {
       store,
-      ...(role !== 'global' && { partitions: parts.map(({ partition }) => partition) }),
+      ...(parts[0]?.role !== 'global' && { partitions: parts.map(({ partition }) => partition) }),
       servedBy: [this.#servedBy],
       role,
       lag: Math.max(0, ...parts.map(({ lag }) => lag)),

@@ -15,6 +15,7 @@ import type { RangeOptions, StoreIterator } from '../store/key-value-store.ts'
 import type { VersionedRecord } from '../store/versioned-store.ts'
 import type { WindowRangeOptions } from '../store/window-store.ts'
 import type { Windowed } from '../store/windowed.ts'
+import { assertConsistency, type ConsistencyOptions } from './consistency.ts'
 import { keyBytesOf, ownedValue } from './descriptor-serdes.ts'
 import {
   partitionCountOf,
@@ -51,8 +52,9 @@ class LocalParts<K, V, Kind extends AnyStoreView['kind']> {
     return this.#descriptor.name
   }
 
-  #check({ signal }: QueryOptions = {}): void {
-    assertNotAborted({ store: this.name, signal })
+  #check(options: QueryOptions = {}): void {
+    assertNotAborted({ store: this.name, signal: options.signal })
+    assertConsistency(options)
     const { kind } = queryableDescriptor(this.#target, this.name)
     if (kind === this.#kind) return
     const detail = `${this.name} is a ${kind} store, it is asked as a ${this.#kind} store`
@@ -63,11 +65,11 @@ class LocalParts<K, V, Kind extends AnyStoreView['kind']> {
   ofKey(key: K, options: QueryOptions | undefined): ViewOf<Kind> {
     this.#check(options)
     const count = partitionCountOf(this.#target, this.name)
-    return this.#view(partitionForKey(keyBytesOf(this.#descriptor, key), count))
+    return this.#view(partitionForKey(keyBytesOf(this.#descriptor, key), count), options)
   }
 
-  #view(partition: number): ViewOf<Kind> {
-    return readableView(this.#target, this.name, partition).view as ViewOf<Kind>
+  #view(partition: number, consistency: ConsistencyOptions = {}): ViewOf<Kind> {
+    return readableView(this.#target, this.name, partition, consistency).view as ViewOf<Kind>
   }
 
   /** Rows of one partition. */
@@ -85,7 +87,9 @@ class LocalParts<K, V, Kind extends AnyStoreView['kind']> {
     begin: (view: ViewOf<Kind>) => StoreIterator<R>,
   ): AsyncGenerator<R, void, undefined> {
     this.#check(options)
-    const views = partitionsHere(this.#target, this.name).map((partition) => this.#view(partition))
+    const views = partitionsHere(this.#target, this.name, options ?? {}).map((partition) =>
+      this.#view(partition, options),
+    )
     yield* this.#rows(
       (function* scans() {
         for (const view of views) yield begin(view)

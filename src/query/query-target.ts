@@ -39,12 +39,15 @@ export type AnyStoreView =
 
 /** A partition of a store that this instance holds. Fetched anew for each question, never kept. */
 export interface LocalPartition {
-  readonly role: 'active' | 'global'
+  /** `standby`: a copy, which another instance owns. */
+  readonly role: 'active' | 'standby' | 'global'
+  /** Never `restoring`: a standby. */
   readonly state: 'restoring' | 'running'
-  /** Undefined while restoring. */
+  /** Undefined: the store is not open. */
   readonly view: AnyStoreView | undefined
-  /** Changelog records that are not in the store yet: 0 when running. */
-  readonly lag: number
+  /** Changelog records that are not in the store yet: 0 when an owner runs; undefined: not known yet. */
+  readonly lag: number | undefined
+  /** Empty of a standby. */
   readonly position: StorePosition
 }
 

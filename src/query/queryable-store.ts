@@ -9,9 +9,10 @@ import type { RangeOptions } from '../store/key-value-store.ts'
 import type { VersionedRecord } from '../store/versioned-store.ts'
 import type { WindowRangeOptions } from '../store/window-store.ts'
 import type { Windowed } from '../store/windowed.ts'
+import type { ConsistencyOptions } from './consistency.ts'
 
 /** Options of every question. */
-export interface QueryOptions {
+export interface QueryOptions extends ConsistencyOptions {
   /**
    * Milliseconds to wait for an owner that is starting, moving or restoring, before its error is
    * thrown; 0: not at all. Default: 10 seconds for `service.store`, which asks the whole application;

@@ -1,4 +1,5 @@
 import { StreamsError } from '../errors.ts'
+import { assertConsistency, type AnswerRole, type ConsistencyOptions } from './consistency.ts'
 import type { StorePosition, StoreRow, StoreValue } from './query-target.ts'
 import type { ScanBounds } from './scan-bounds.ts'
 
@@ -15,7 +16,7 @@ export const pageBytesMax = 8 * 1024 * 1024
 export const keyBytesMax = 16 * 1024
 
 /** A question for one value. */
-export interface GetRequest {
+export interface GetRequest extends ConsistencyOptions {
   readonly kind: 'get'
   readonly store: string
   readonly keyBytes: Buffer
@@ -24,7 +25,7 @@ export interface GetRequest {
 }
 
 /** A question for rows in the order of their key bytes, over all partitions. */
-export interface PageRequest {
+export interface PageRequest extends ConsistencyOptions {
   readonly kind: 'page'
   readonly store: string
   readonly bounds: ScanBounds
@@ -38,7 +39,7 @@ export interface PageRequest {
 }
 
 /** A question for about how many rows there are. */
-export interface CountRequest {
+export interface CountRequest extends ConsistencyOptions {
   readonly kind: 'count'
   readonly store: string
   readonly allowPartial?: boolean
@@ -58,7 +59,8 @@ export interface QueryMeta {
   readonly partitions?: readonly number[]
   /** `host:port` of the instance that answered; of several, for an answer from several partitions. */
   readonly servedBy: string | readonly string[]
-  readonly role: 'active' | 'global'
+  /** Of several, the one that is trusted least. */
+  readonly role: AnswerRole
   /** Records that the answering store is behind its changelog; the largest of several. */
   readonly lag: number
   readonly position: StorePosition
@@ -93,6 +95,15 @@ export interface QueryExecutor {
   get(request: GetRequest): Promise<GetAnswer>
   page(request: PageRequest): Promise<PageAnswer>
   count(request: CountRequest): Promise<CountAnswer>
+}
+
+/**
+ * Throws `ABORTED` when nobody waits for the answer any more, and `QUERY_INVALID` when it cannot be as
+ * true as is asked for.
+ */
+export function assertAskable(request: QueryRequest): void {
+  assertNotAborted(request)
+  assertConsistency(request)
 }
 
 /** Throws `ABORTED` when nobody waits for the answer any more. */

@@ -236,3 +236,95 @@ test('a hop for a partition that the store does not have is refused', async () =
     code: 'STORE_PARTITION_INVALID',
   })
 })
+
+/** Three instances: 0 owns partition 0 and has a copy of 1, 1 owns 1, 2 owns 2 and has a copy of 1. */
+function withCopies(): Cluster {
+  const cluster = new Cluster([[0, 1], [1], [1, 2]])
+  for (const index of [0, 1, 2]) {
+    const one = target(cluster, index)
+    one.owners.set(0, { host: 'peer', port: 1 })
+    one.owners.set(1, { host: 'peer', port: 2 })
+    one.copies.set(1, [
+      { host: 'peer', port: 1 },
+      { host: 'peer', port: 3 },
+    ])
+    if (index !== 1) one.standbys.set(1, 10 + index)
+  }
+  return cluster
+}
+
+test('the owner is asked first, also where a copy may answer', async () => {
+  const cluster = withCopies()
+  const { meta } = await router(cluster).get({ ...get('kafka'), consistency: 'any' })
+  expect(meta).toMatchObject({ servedBy: 'peer:2', role: 'active', lag: 0 })
+})
+
+test('without its owner a key is answered by a copy that is here, or by another one', async () => {
+  const cluster = withCopies()
+  cluster.unreachable.add('peer:2')
+  const here = await router(cluster).get({ ...get('kafka'), consistency: 'any' })
+  expect(here.found).toMatchObject({ value: 0 })
+  expect(here.meta).toMatchObject({ servedBy: 'peer:1', role: 'standby', lag: 10, position: {} })
+  target(cluster).drop(1)
+  const there = await router(cluster).get({ ...get('kafka'), maxLag: 12 })
+  expect(there.meta).toMatchObject({ servedBy: 'peer:3', role: 'standby', lag: 12 })
+  await expect(router(cluster).get(get('kafka'))).rejects.toMatchObject({
+    code: 'PEER_UNREACHABLE',
+  })
+})
+
+test('without any owner that is known, copies answer as well', async () => {
+  const cluster = withCopies()
+  target(cluster).owners.delete(1)
+  const { meta } = await router(cluster).get({ ...get('kafka'), consistency: 'any' })
+  expect(meta).toMatchObject({ servedBy: 'peer:1', role: 'standby' })
+  await expect(router(cluster).get(get('kafka'))).rejects.toMatchObject({ code: 'OWNER_UNKNOWN' })
+})
+
+test('copies that are too far behind are named as the reason', async () => {
+  const cluster = withCopies()
+  cluster.unreachable.add('peer:2')
+  await expect(router(cluster).get({ ...get('kafka'), maxLag: 9 })).rejects.toMatchObject({
+    code: 'STALE',
+    http: 412,
+    context: { lag: 10, maxLag: 9 },
+  })
+})
+
+test('a question that is wrong everywhere is asked once', async () => {
+  const cluster = withCopies()
+  cluster.routers[1] = new Proxy(router(cluster, 1), {
+    get: () => () => Promise.reject(new StreamsError('OPERATION_NOT_ALLOWED', { store: 'counts' })),
+  })
+  const asked = router(cluster).get({ ...get('kafka'), consistency: 'any' })
+  await expect(asked).rejects.toMatchObject({ code: 'OPERATION_NOT_ALLOWED' })
+  expect(cluster.hops).toBe(1)
+})
+
+test('a hop for a copy is answered only when the question allows it', async () => {
+  const cluster = withCopies()
+  await expect(router(cluster).getHere(get('kafka'))).rejects.toMatchObject({ code: 'MISDIRECTED' })
+  const { meta } = await router(cluster).getHere({ ...get('kafka'), consistency: 'any' })
+  expect(meta).toMatchObject({ role: 'standby', lag: 10 })
+})
+
+test('a page takes from copies what its owners do not give', async () => {
+  const cluster = withCopies()
+  cluster.unreachable.add('peer:2')
+  const { rows, meta } = await router(cluster).page(page({ maxLag: 20 }))
+  expect(rows.map(({ key }) => key).join(' ')).toBe('a b be c f g kafka to')
+  expect(meta).toMatchObject({
+    partitions: [0, 1, 2],
+    role: 'standby',
+    lag: 10,
+    partial: false,
+  })
+  target(cluster).drop(1)
+  const other = await router(cluster).page(page({ maxLag: 20 }))
+  expect(other.meta).toMatchObject({ partitions: [0, 1, 2], lag: 12, partial: false })
+  expect(other.rows).toHaveLength(8)
+  const request: CountRequest = { kind: 'count', store: 'counts', maxLag: 1 }
+  await expect(router(cluster).count(request)).rejects.toMatchObject({ code: 'STALE' })
+  const partial = await router(cluster).count({ ...request, allowPartial: true })
+  expect(partial.meta).toMatchObject({ partitions: [0, 2], missingPartitions: [1] })
+})

@@ -4,14 +4,19 @@
  * nobody else has it before this instance has given it up. Everything else goes one hop, and whoever
  * receives a hop answers from what it holds or refuses (`MISDIRECTED`); nothing is forwarded twice.
  *
+ * Where a question allows it, those with a standby are asked when the owner is unknown, cannot be
+ * reached, or says that it cannot answer: first this instance, then the others one after the other.
+ *
  * The partition of a key depends on the number of partitions of the topic alone. Were it taken modulo
  * those that are assigned at the moment, a rebalance would send questions to a live but wrong
  * instance, which would truthfully say "absent" (KAFKA-20887).
  */
-import { StreamsError, isStreamsError } from '../errors.ts'
+import { StreamsError } from '../errors.ts'
 import type { Endpoint } from '../group/membership.ts'
+import { allowsStale, leastRole, type ConsistencyOptions } from './consistency.ts'
 import {
   LocalQuery,
+  heldFor,
   mergePositions,
   partitionCountOf,
   partitionOfKey,
@@ -21,8 +26,10 @@ import {
   type ReadablePartition,
 } from './local-query.ts'
 import { mergeRows } from './page.ts'
-import type { QueryTarget } from './query-target.ts'
+import type { PartitionHosts, QueryTarget } from './query-target.ts'
+import { Unanswered, mayAskOthers, moreTelling, movedMeanwhile } from './unanswered.ts'
 import {
+  assertAskable,
   assertNotAborted,
   pageBytesMax,
   type CountAnswer,
@@ -56,12 +63,17 @@ export interface RouterOptions {
 type ScatterRequest = PageRequest | CountRequest
 type ScatterAnswer = PageAnswer | CountAnswer
 
-/** Partitions by who is asked for them, and why nobody can be asked for the others. */
-interface Plan {
-  readonly here: ReadablePartition[]
+/** Who can be asked: this instance, or another one. */
+type Place = 'here' | Endpoint
+
+/** Partitions by who is asked for them at a time. */
+interface Shares {
+  readonly here: number[]
   readonly elsewhere: Map<string, { peer: Endpoint; partitions: number[] }>
-  readonly missing: Map<number, StreamsError>
 }
+
+/** A round asks for each partition that has no answer yet; one for the owner, one for each copy. */
+const roundsMax = 8
 
 /** Questions to the whole application. */
 export class QueryRouter implements QueryExecutor {
@@ -78,19 +90,21 @@ export class QueryRouter implements QueryExecutor {
   }
 
   async get(request: GetRequest): Promise<GetAnswer> {
-    assertNotAborted(request)
-    const { store, keyBytes } = request
+    assertAskable(request)
+    const { store } = request
     keyValueDescriptor(this.#target, store)
     const partition = partitionOfKey(this.#target, request)
-    if (this.#target.local(store, partition) !== undefined) {
-      return this.#local.getFrom(partition, store, keyBytes)
+    let failure: StreamsError | undefined
+    for (const place of this.#places(partition, request)) {
+      try {
+        if (place === 'here') return this.#local.getFrom(partition, request)
+        return await this.#peers.get(place, request)
+      } catch (error) {
+        failure = moreTelling(failure, movedMeanwhile(error, store, partition))
+        if (!mayAskOthers(failure)) break
+      }
     }
-    const peer = this.#ownerElsewhere(store, partition)
-    try {
-      return await this.#peers.get(peer, request)
-    } catch (error) {
-      throw movedMeanwhile(error, store, partition)
-    }
+    throw failure ?? this.#reasonOfNone(store, partition)
   }
 
   page(request: PageRequest): Promise<PageAnswer> {
@@ -115,54 +129,77 @@ export class QueryRouter implements QueryExecutor {
 
   /** The answer to a hop for one key: from here, or `MISDIRECTED`. */
   async getHere(request: GetRequest): Promise<GetAnswer> {
-    assertNotAborted(request)
-    const { store, keyBytes } = request
-    keyValueDescriptor(this.#target, store)
+    assertAskable(request)
+    keyValueDescriptor(this.#target, request.store)
     const partition = partitionOfKey(this.#target, request)
-    this.#assertHere(store, partition)
-    return this.#local.getFrom(partition, store, keyBytes)
+    this.#assertHere(partition, request)
+    return this.#local.getFrom(partition, request)
   }
 
   /** The answer to a hop for rows: of those of the partitions that can be read here. */
   async pageHere(partitions: readonly number[], request: PageRequest): Promise<PageAnswer> {
-    assertNotAborted(request)
-    const { readable, missing } = this.#readableOf(request.store, partitions)
+    assertAskable(request)
+    const { readable, missing } = this.#readableOf(partitions, request)
     const answer = this.#local.pageFrom(readable, request)
     return { ...answer, meta: withMissing(answer.meta, missing) }
   }
 
   /** The answer to a hop for a count: of those of the partitions that can be read here. */
   async countHere(partitions: readonly number[], request: CountRequest): Promise<CountAnswer> {
-    assertNotAborted(request)
-    const { readable, missing } = this.#readableOf(request.store, partitions)
+    assertAskable(request)
+    const { readable, missing } = this.#readableOf(partitions, request)
     const answer = this.#local.countOf(readable, request.store)
     return { ...answer, meta: withMissing(answer.meta, missing) }
   }
 
-  #ownerElsewhere(store: string, partition: number): Endpoint {
-    if (!this.#target.hostsKnown) throw new StreamsError('STREAMS_REBALANCING', { store })
-    const { active } = this.#target.hosts(store, partition)
-    if (active === undefined) throw new StreamsError('OWNER_UNKNOWN', { store, partition })
-    if (endpointName(active) === endpointName(this.#self)) {
-      // Assigned to this instance, which has not made the task yet.
-      throw new StreamsError('STREAMS_REBALANCING', { store, partition })
-    }
-    return active
+  /** Who may answer for a partition, in the order in which they are asked. */
+  #places(partition: number, request: ConsistencyOptions & { readonly store: string }): Place[] {
+    const { store } = request
+    const places: Place[] = []
+    const held = this.#target.local(store, partition)
+    const isOwner = held !== undefined && held.role !== 'standby'
+    const { active, standby } = this.#hosts(store, partition)
+    if (isOwner) places.push('here')
+    else if (active !== undefined && !this.#isSelf(active)) places.push(active)
+    if (!allowsStale(request)) return places
+    if (held?.role === 'standby') places.push('here')
+    for (const host of standby) if (!this.#isSelf(host)) places.push(host)
+    return places
   }
 
-  #assertHere(store: string, partition: number): void {
-    if (this.#target.local(store, partition) !== undefined) return
-    const owner = this.#target.hostsKnown ? this.#target.hosts(store, partition).active : undefined
-    const isComing = owner !== undefined && endpointName(owner) === endpointName(this.#self)
+  #hosts(store: string, partition: number): PartitionHosts {
+    if (!this.#target.hostsKnown) return { active: undefined, standby: [] }
+    return this.#target.hosts(store, partition)
+  }
+
+  #isSelf(endpoint: Endpoint): boolean {
+    return endpointName(endpoint) === endpointName(this.#self)
+  }
+
+  /** Why nobody can be asked for a partition. */
+  #reasonOfNone(store: string, partition: number): StreamsError {
+    if (!this.#target.hostsKnown) return new StreamsError('STREAMS_REBALANCING', { store })
+    const { active } = this.#target.hosts(store, partition)
+    // Assigned to this instance, which has not made the task yet.
+    const code = active === undefined ? 'OWNER_UNKNOWN' : 'STREAMS_REBALANCING'
+    return new StreamsError(code, { store, partition })
+  }
+
+  #assertHere(partition: number, request: ConsistencyOptions & { readonly store: string }): void {
+    const { store } = request
+    if (heldFor(this.#target, store, partition, request) !== undefined) return
+    const { active } = this.#hosts(store, partition)
+    const isComing = active !== undefined && this.#isSelf(active)
     const code = isComing || !this.#target.hostsKnown ? 'STREAMS_REBALANCING' : 'MISDIRECTED'
     throw new StreamsError(code, { store, partition })
   }
 
   /** Throws when none of the partitions can be read. */
   #readableOf(
-    store: string,
     partitions: readonly number[],
+    request: ScatterRequest,
   ): { readable: ReadablePartition[]; missing: number[] } {
+    const { store } = request
     keyValueDescriptor(this.#target, store)
     const count = partitionCountOf(this.#target, store)
     const readable: ReadablePartition[] = []
@@ -172,8 +209,8 @@ export class QueryRouter implements QueryExecutor {
       if (partition >= count)
         throw new StreamsError('STORE_PARTITION_INVALID', { store, partition })
       try {
-        this.#assertHere(store, partition)
-        readable.push(readablePartition(this.#target, store, partition))
+        this.#assertHere(partition, request)
+        readable.push(readablePartition(this.#target, store, partition, request))
       } catch (error) {
         failure ??= error
         missing.push(partition)
@@ -191,59 +228,56 @@ export class QueryRouter implements QueryExecutor {
       gather: (answers: readonly A[], meta: QueryMeta) => A
     },
   ): Promise<A> {
-    assertNotAborted(request)
-    const plan = this.#plan(request.store)
-    const asked = [...plan.elsewhere.values()]
-    const theirs = await Promise.allSettled(
-      asked.map(({ peer, partitions }) => steps.there(peer, partitions)),
-    )
-    // Nobody waits any more for what would be read here.
-    assertNotAborted(request)
+    assertAskable(request)
+    const { store } = request
+    keyValueDescriptor(this.#target, store)
+    const count = partitionCountOf(this.#target, store)
+    const places = Array.from({ length: count }, (_, partition) => this.#places(partition, request))
+    const unanswered = new Unanswered(store, count)
     const answers: A[] = []
-    for (const [index, outcome] of theirs.entries()) {
-      const { partitions } = asked[index] as { partitions: number[] }
-      if (outcome.status === 'fulfilled') answers.push(outcome.value)
-      noteMissing(plan.missing, request.store, partitions, outcome)
+    for (let round = 0; round < roundsMax; round += 1) {
+      const shares = sharesOf(unanswered, places, round)
+      if (shares === undefined) break
+      const asked = [...shares.elsewhere.values()]
+      const theirs = await Promise.allSettled(
+        asked.map(({ peer, partitions }) => steps.there(peer, partitions)),
+      )
+      // Nobody waits any more for what would be read here.
+      assertNotAborted(request)
+      for (const [index, outcome] of theirs.entries()) {
+        const { partitions } = asked[index] as { partitions: number[] }
+        if (outcome.status === 'fulfilled') answers.push(outcome.value)
+        noteOutcome(unanswered, store, partitions, outcome)
+      }
+      // Read after the peers have answered: the rows of one answer then are as close in time as can be,
+      // and a partition that moved here or away meanwhile is judged by how things are now.
+      const here = this.#readHere(shares.here, unanswered, request)
+      if (here.length > 0) answers.push(steps.here(here))
     }
-    // Read after the peers have answered: the rows of one answer then are as close in time as can be,
-    // and a partition that moved here or away meanwhile is judged by how things are now.
-    const here = plan.here.flatMap(({ partition }) => {
+    const missing = unanswered.partitions
+    const [first] = missing
+    if (first !== undefined && (request.allowPartial !== true || answers.length === 0)) {
+      throw unanswered.failure(first) ?? this.#reasonOfNone(store, first)
+    }
+    return steps.gather(answers, gatheredMeta(store, answers, missing))
+  }
+
+  /** Those of the partitions that can be read; why the others cannot, is noted. */
+  #readHere(
+    partitions: readonly number[],
+    unanswered: Unanswered,
+    request: ScatterRequest,
+  ): ReadablePartition[] {
+    return partitions.flatMap((partition) => {
       try {
-        return [readablePartition(this.#target, request.store, partition)]
+        const readable = readablePartition(this.#target, request.store, partition, request)
+        unanswered.answered(partition)
+        return [readable]
       } catch (error) {
-        plan.missing.set(partition, movedMeanwhile(error, request.store, partition))
+        unanswered.failed(partition, error)
         return []
       }
     })
-    if (here.length > 0) answers.push(steps.here(here))
-    const [failure] = plan.missing.values()
-    if (failure !== undefined && (request.allowPartial !== true || answers.length === 0)) {
-      throw failure
-    }
-    return steps.gather(answers, gatheredMeta(request.store, answers, [...plan.missing.keys()]))
-  }
-
-  #plan(store: string): Plan {
-    keyValueDescriptor(this.#target, store)
-    const plan: Plan = { here: [], elsewhere: new Map(), missing: new Map() }
-    const count = partitionCountOf(this.#target, store)
-    for (let partition = 0; partition < count; partition += 1) {
-      try {
-        if (this.#target.local(store, partition) !== undefined) {
-          plan.here.push(readablePartition(this.#target, store, partition))
-          continue
-        }
-        const peer = this.#ownerElsewhere(store, partition)
-        const name = endpointName(peer)
-        const share = plan.elsewhere.get(name) ?? { peer, partitions: [] }
-        share.partitions.push(partition)
-        plan.elsewhere.set(name, share)
-      } catch (error) {
-        if (!isStreamsError(error)) throw error
-        plan.missing.set(partition, error)
-      }
-    }
-    return plan
   }
 
   #gatherPages(answers: readonly PageAnswer[], request: PageRequest, meta: QueryMeta): PageAnswer {
@@ -266,30 +300,48 @@ export function endpointName({ host, port }: Endpoint): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-/** Between the look at the map and the answer, the partition has moved: for the asker, it migrated. */
-function movedMeanwhile(error: unknown, store: string, partition: number): StreamsError {
-  if (!isStreamsError(error)) throw error
-  if (error.code !== 'MISDIRECTED') return error
-  return new StreamsError('STORE_MIGRATED', { store, partition }, { cause: error })
+/** Who is asked for what has no answer, in this round; undefined: nobody is left. */
+function sharesOf(
+  unanswered: Unanswered,
+  places: readonly (readonly Place[])[],
+  round: number,
+): Shares | undefined {
+  const here: number[] = []
+  const elsewhere: Shares['elsewhere'] = new Map()
+  for (const partition of unanswered.askable) {
+    const place = places[partition]?.[round]
+    if (place === 'here') here.push(partition)
+    else if (place !== undefined) {
+      const name = endpointName(place)
+      const share = elsewhere.get(name) ?? { peer: place, partitions: [] }
+      share.partitions.push(partition)
+      elsewhere.set(name, share)
+    }
+  }
+  return here.length === 0 && elsewhere.size === 0 ? undefined : { here, elsewhere }
 }
 
-function noteMissing(
-  missing: Map<number, StreamsError>,
+function noteOutcome(
+  unanswered: Unanswered,
   store: string,
   partitions: readonly number[],
   outcome: PromiseSettledResult<ScatterAnswer>,
 ): void {
   if (outcome.status === 'rejected') {
-    for (const partition of partitions) {
-      missing.set(partition, movedMeanwhile(outcome.reason, store, partition))
-    }
+    for (const partition of partitions) unanswered.failed(partition, outcome.reason)
     return
   }
   const answered = new Set(outcome.value.meta.partitions)
   for (const partition of partitions) {
-    if (answered.has(partition)) continue
+    if (answered.has(partition)) {
+      unanswered.answered(partition)
+      continue
+    }
     const detail = `partition ${partition} is not ready on its instance`
-    missing.set(partition, new StreamsError('STORE_NOT_AVAILABLE', { store, partition, detail }))
+    unanswered.failed(
+      partition,
+      new StreamsError('STORE_NOT_AVAILABLE', { store, partition, detail }),
+    )
   }
 }
 
@@ -311,7 +363,7 @@ function gatheredMeta(
     store,
     partitions: metas.flatMap(({ partitions }) => partitions ?? []).sort(byNumber),
     servedBy: metas.flatMap(({ servedBy }) => servedBy).sort(),
-    role: 'active',
+    role: leastRole(metas.map(({ role }) => role)),
     lag: Math.max(0, ...metas.map(({ lag }) => lag)),
     position: mergePositions(metas.map(({ position }) => position)),
     partial: false,

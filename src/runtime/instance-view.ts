@@ -3,6 +3,7 @@ import { taskId, type TaskId } from '../processor/record-metadata.ts'
 import type { AnyStore } from '../store/descriptor.ts'
 import type { BuiltStore } from '../store/store-builder.ts'
 import type { StreamTask } from '../task/stream-task.ts'
+import type { Task } from '../task/task.ts'
 import {
   findGlobalStore,
   findStore,
@@ -24,13 +25,14 @@ function viewOf(store: BuiltStore | undefined): HeldView | undefined {
 
 /** A partition of a store that this instance holds. */
 export interface HeldPartition {
-  readonly role: 'active' | 'global'
+  readonly role: 'active' | 'standby' | 'global'
+  /** `restoring`: an active task that has not begun, or global stores that are not complete. */
   readonly state: 'restoring' | 'running'
-  /** Undefined while restoring. */
+  /** Undefined: the store is not open. */
   readonly view: HeldView | undefined
-  /** Changelog records that are not in the store yet. */
-  readonly lag: number
-  /** By topic and partition, the next offset to be processed. */
+  /** Changelog records that are not in the store yet; undefined: that is not known yet. */
+  readonly lag: number | undefined
+  /** By topic and partition, the next offset to be processed; empty of a standby, which processes none. */
   readonly position: Readonly<Record<string, Readonly<Record<string, number>>>>
 }
 
@@ -144,17 +146,27 @@ export class InstanceView {
   local(store: string, partition: number): HeldPartition | undefined {
     if (this.isGlobal(store)) return this.#global(store)
     const id = this.#taskOf(store, partition)
-    const task = id === undefined ? undefined : this.#options.worker()?.tasks.tasks.get(id)
-    if (task === undefined) return undefined
-    const held = task.store(store)
-    const isReadable = task.state === 'running' || task.state === 'suspended'
+    const tasks = this.#options.worker()?.tasks
+    if (id === undefined || tasks === undefined) return undefined
+    const task = tasks.tasks.get(id)
+    if (task === undefined) return this.#standby(tasks.standbys.all.get(id), store)
+    const lag = this.#options.worker()?.lagOf(task, store)
     return {
       role: 'active',
-      state: isReadable ? 'running' : 'restoring',
-      view: isReadable ? viewOf(held) : undefined,
-      lag: isReadable ? 0 : this.#lag(task.id, store),
+      // Also of a task that restores: a store that has all there is need not wait for the others.
+      state: lag === 0 ? 'running' : 'restoring',
+      view: viewOf(task.store(store)),
+      lag,
       position: positionOf(task),
     }
+  }
+
+  #standby(task: Task | undefined, store: string): HeldPartition | undefined {
+    // A store without a changelog is empty in a standby, whatever its task has.
+    if (task?.changelogs.some((changelog) => changelog.store === store) !== true) return undefined
+    const view = viewOf(task.store(store))
+    const lag = this.#options.worker()?.lagOf(task, store)
+    return { role: 'standby', state: 'running', view, lag, position: {} }
   }
 
   /** A global store is here in all its parts, and never elsewhere. */
@@ -200,15 +212,6 @@ export class InstanceView {
   #taskOf(store: string, partition: number): TaskId | undefined {
     const found = findStore(this.#options.topology, store)
     return found === undefined ? undefined : taskId(found.subtopology.id, partition)
-  }
-
-  #lag(id: TaskId, store: string): number {
-    const lag = this.#options
-      .worker()
-      ?.restoreLags(id)
-      .find((one) => one.store === store)
-    if (lag?.endOffset === undefined) return 0
-    return Math.max(0, lag.endOffset - lag.offset)
   }
 }
 

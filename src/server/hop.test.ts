@@ -213,6 +213,40 @@ test.each([
   await expect(router.count({ kind: 'count', store })).rejects.toMatchObject(unreachable)
 })
 
+test('a copy is asked over HTTP with the bounds of the question, and keeps them itself', async () => {
+  const pair = await Pair.open()
+  pair.targets[0]?.owners.delete(2)
+  pair.targets[0]?.copies.set(2, [pair.endpoints[1] as Endpoint])
+  pair.targets[1]?.standbys.set(2, 5)
+  const router = pair.routers[0] as QueryRouter
+  const question = { store: 'totals', keyBytes: Buffer.from('be') }
+  const { found, meta } = await router.get({ kind: 'get', ...question, maxLag: 5 })
+  expect(found?.value).toBe(2n ** 60n + 2n)
+  expect(meta).toMatchObject({ role: 'standby', lag: 5, partition: 2 })
+  const any = { store: 'totals', consistency: 'any' } as const
+  const page = await router.page({ kind: 'page', ...any, bounds: {}, limit: 100 })
+  expect(page.rows).toHaveLength(8)
+  expect(page.meta).toMatchObject({ role: 'standby', lag: 5, partial: false })
+  expect((await router.count({ kind: 'count', ...any })).approximate).toBe(8)
+  await expect(router.get({ kind: 'get', ...question, maxLag: 4 })).rejects.toMatchObject({
+    code: 'STALE',
+    http: 412,
+    context: { lag: 5, maxLag: 4, partition: 2 },
+  })
+})
+
+test('an owner that hangs is not waited for where a copy may answer', async () => {
+  const pair = await Pair.open()
+  const { server } = pair.apps[1] as TypedApp
+  server.removeAllListeners('request')
+  server.once('request', () => pair.clock.advance(500))
+  pair.targets[0]?.standbys.set(1, 3)
+  pair.targets[0]?.owners.set(1, pair.endpoints[1] as Endpoint)
+  const request = { kind: 'get', store: 'totals', keyBytes: Buffer.from('kafka') } as const
+  const { meta } = await (pair.routers[0] as QueryRouter).get({ ...request, consistency: 'any' })
+  expect(meta).toMatchObject({ role: 'standby', lag: 3 })
+})
+
 test('a peer on another machine is not asked while nobody proves who they are', async () => {
   const pair = await Pair.open()
   pair.targets[0]?.owners.set(2, { host: '192.0.2.1', port: 7070 })

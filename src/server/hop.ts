@@ -7,6 +7,7 @@ import { Type, type Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { StreamsError, errorCodes, type ErrorCode } from '../errors.ts'
 import type { Endpoint } from '../group/membership.ts'
+import { allowsStale, type ConsistencyOptions } from '../query/consistency.ts'
 import { encodeCursor } from '../query/page.ts'
 import type { QueryTarget, StoreRow } from '../query/query-target.ts'
 import type {
@@ -16,6 +17,7 @@ import type {
   GetRequest,
   PageAnswer,
   PageRequest,
+  QueryRequest,
 } from '../query/request.ts'
 import { endpointName, type QueryPeers } from '../query/router.ts'
 import type { AnyStore } from '../store/descriptor.ts'
@@ -32,16 +34,33 @@ export interface HopResponse {
   readonly body: unknown
 }
 
+/** How long a hop may take. */
+export interface HopOptions {
+  readonly signal?: AbortSignal | undefined
+  readonly timeoutMs?: number | undefined
+}
+
+/** Who may ask others waits no longer for one of them: a process that hangs, a machine that is gone. */
+const staleTimeoutMs = 500
+
 /** Carries hops. */
 export interface HopSender {
-  /** Sends one GET; rejects with `PEER_UNREACHABLE`, `QUERY_TIMEOUT` or `ABORTED`. */
-  send(peer: Endpoint, path: string, signal: AbortSignal | undefined): Promise<HopResponse>
+  /**
+   * Sends one GET; rejects with `PEER_UNREACHABLE`, `QUERY_TIMEOUT` or `ABORTED`. `timeoutMs`: in place
+   * of the time that questions have.
+   */
+  send(peer: Endpoint, path: string, options: HopOptions): Promise<HopResponse>
 }
 
 const meta = Type.Object({
   store: Type.String(),
   servedBy: Type.Union([Type.String(), Type.Array(Type.String())]),
-  role: Type.Union([Type.Literal('active'), Type.Literal('global')]),
+  role: Type.Union([
+    Type.Literal('active'),
+    Type.Literal('standby'),
+    Type.Literal('restoring'),
+    Type.Literal('global'),
+  ]),
   lag: Type.Number(),
   position: Type.Record(Type.String(), Type.Record(Type.String(), Type.Number())),
   partial: Type.Boolean(),
@@ -79,9 +98,10 @@ export class HopPeers implements QueryPeers {
   }
 
   async get(peer: Endpoint, request: GetRequest): Promise<GetAnswer> {
-    const { store, keyBytes, signal } = request
-    const path = `${storePath(store)}/keys/${keyBytes.toString('base64url')}?keyFormat=base64`
-    const { status, body } = await this.#sender.send(peer, path, signal)
+    const { store, keyBytes } = request
+    const query = new URLSearchParams({ keyFormat: 'base64', ...consistencyOf(request) })
+    const path = `${storePath(store)}/keys/${keyBytes.toString('base64url')}?${query.toString()}`
+    const { status, body } = await this.#sender.send(peer, path, hopOptions(request))
     const problem = status === 200 ? undefined : problemFrom(peer, status, body)
     if (problem !== undefined && problem.code !== 'KEY_NOT_FOUND') throw problem
     if (problem !== undefined) {
@@ -97,11 +117,12 @@ export class HopPeers implements QueryPeers {
     partitions: readonly number[],
     request: PageRequest,
   ): Promise<PageAnswer> {
-    const { store, bounds, after, limit, signal } = request
+    const { store, bounds, after, limit } = request
     const query = new URLSearchParams({
       keyFormat: 'base64',
       limit: String(limit),
       partitions: partitions.join(','),
+      ...consistencyOf(request),
     })
     if (bounds.reverse === true) query.set('reverse', 'true')
     for (const name of ['from', 'to', 'prefix'] as const) {
@@ -110,7 +131,7 @@ export class HopPeers implements QueryPeers {
     }
     if (after !== undefined) query.set('cursor', encodeCursor(after, bounds.reverse ?? false))
     const path = `${storePath(store)}/keys?${query.toString()}`
-    const { status, body } = await this.#sender.send(peer, path, signal)
+    const { status, body } = await this.#sender.send(peer, path, hopOptions(request))
     if (status !== 200) throw problemFrom(peer, status, body)
     if (!pageAnswer.Check(body)) throw unlikeAnswer(peer)
     const rows = body.rows.map((one) => this.#row(store, one))
@@ -120,10 +141,15 @@ export class HopPeers implements QueryPeers {
   async count(
     peer: Endpoint,
     partitions: readonly number[],
-    { store, signal }: CountRequest,
+    request: CountRequest,
   ): Promise<CountAnswer> {
-    const path = `${storePath(store)}/count?partitions=${partitions.join(',')}`
-    const { status, body } = await this.#sender.send(peer, path, signal)
+    const { store } = request
+    const query = new URLSearchParams({
+      partitions: partitions.join(','),
+      ...consistencyOf(request),
+    })
+    const path = `${storePath(store)}/count?${query.toString()}`
+    const { status, body } = await this.#sender.send(peer, path, hopOptions(request))
     if (status !== 200) throw problemFrom(peer, status, body)
     if (!countAnswer.Check(body)) throw unlikeAnswer(peer)
     return { kind: 'count', approximate: body.approximate, meta: body.meta }
@@ -135,6 +161,19 @@ export class HopPeers implements QueryPeers {
     const key: unknown = descriptor.key.deserialize(keyBytes)
     const value: unknown = descriptor.value.deserialize(Buffer.from(valueText, 'base64'))
     return { keyBytes, key, value, timestamp }
+  }
+}
+
+function hopOptions(request: QueryRequest): HopOptions {
+  const timeoutMs = allowsStale(request) ? staleTimeoutMs : undefined
+  return { signal: request.signal, timeoutMs }
+}
+
+/** As parameters of a route: whoever answers holds the bounds. */
+function consistencyOf({ consistency, maxLag }: ConsistencyOptions): Record<string, string> {
+  return {
+    ...(consistency !== undefined && { consistency }),
+    ...(maxLag !== undefined && { maxLag: String(maxLag) }),
   }
 }
 

@@ -208,7 +208,7 @@ test.each([
   [
     '/v1/stores/counts/keys?limt=1',
     'QUERY_INVALID',
-    'there is no parameter "limt"; this route takes from, to, prefix, reverse, limit, cursor, allowPartial and keyFormat',
+    'there is no parameter "limt"; this route takes from, to, prefix, reverse, limit, cursor, allowPartial, keyFormat, consistency and maxLag',
   ],
   ['/v1/stores/counts/keys?Limit=1', 'QUERY_INVALID', 'there is no parameter "Limit"'],
   ['/v1/stores/counts/keys?=1', 'QUERY_INVALID', 'there is no parameter ""'],
@@ -417,6 +417,35 @@ test('a hop for a partition that is not here is misdirected, never forwarded', a
   const answer = await bench.get('/v1/stores/counts/keys/kafka', hop)
   expect(answer).toEqual(problem('MISDIRECTED', 421))
   expect(bench.faults).toEqual([])
+})
+
+test('a copy answers those who say so, and never beyond the lag that they allow', async () => {
+  const bench = wordCounts()
+  bench.target.standbys.set(1, 12)
+  bench.target.owners.delete(1)
+  const path = '/v1/stores/counts/keys/kafka'
+  expect(await bench.get(path)).toEqual(problem('OWNER_UNKNOWN', 503))
+  const { status, body } = await bench.get(`${path}?consistency=any`)
+  expect(status).toBe(200)
+  expect(body).toMatchObject({ value: 0, meta: { role: 'standby', lag: 12, partition: 1 } })
+  expect((await bench.get(`${path}?maxLag=12`)).status).toBe(200)
+  const stale = await bench.get(`${path}?maxLag=11`)
+  expect(stale).toEqual(problem('STALE', 412))
+  expect(stale.body.context).toMatchObject({ lag: 12, maxLag: 11 })
+  expect((await bench.get('/v1/stores/counts/keys?maxLag=0')).status).toBe(412)
+  expect((await bench.get('/v1/stores/counts/count?consistency=any')).body).toMatchObject({
+    approximate: 8,
+    meta: { role: 'standby' },
+  })
+  const absent = await bench.get('/v1/stores/counts/keys/a-word?consistency=any')
+  expect(absent.body.code).toBe('KEY_NOT_FOUND')
+  for (const query of [
+    'consistency=some',
+    'maxLag=-1',
+    'maxLag=1.5',
+    'consistency=active&maxLag=1',
+  ])
+    expect(await bench.get(`${path}?${query}`)).toEqual(problem('QUERY_INVALID', 400))
 })
 
 test('a hop gets keys and values as bytes', async () => {

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { StreamsError, messageOf } from '../errors.ts'
 import type { Endpoint } from '../group/membership.ts'
 import { endpointName } from '../query/router.ts'
-import { hopDepth, hopHeader, type HopResponse, type HopSender } from './hop.ts'
+import { hopDepth, hopHeader, type HopOptions, type HopResponse, type HopSender } from './hop.ts'
 import { isLoopback } from './loopback.ts'
 
 /** Connections to one peer at a time; more questions wait for one. */
@@ -40,8 +40,9 @@ export class PeerPools implements HopSender, AsyncDisposable {
     this.#options = options
   }
 
-  async send(peer: Endpoint, path: string, signal: AbortSignal | undefined): Promise<HopResponse> {
-    const { clock, timeoutMs, allowRemote } = this.#options
+  async send(peer: Endpoint, path: string, options: HopOptions): Promise<HopResponse> {
+    const { clock, allowRemote } = this.#options
+    const { signal, timeoutMs = this.#options.timeoutMs } = options
     const name = endpointName(peer)
     if (!allowRemote && !isLoopback(peer.host)) {
       const detail = 'it is on another machine, and peers there are asked only with auth stated'

@@ -19,6 +19,7 @@ export interface HttpBody {
   readonly cursor?: unknown
   readonly meta?: unknown
   readonly code?: string
+  readonly context?: unknown
   readonly detail?: string
   readonly state?: string
 }

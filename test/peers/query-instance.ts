@@ -67,6 +67,10 @@ export class QueryInstance implements QueryTarget {
   readonly #store: AnyStore
   readonly #held = new Map<number, PlainRows>()
   readonly restoring = new Set<number>()
+  /** Partitions that are copies, with how far they lag; undefined: nobody knows. */
+  readonly standbys = new Map<number, number | undefined>()
+  /** Who has copies, by partition. */
+  readonly copies = new Map<number, Endpoint[]>()
   /** By partition; absent: nobody. */
   readonly owners = new Map<number, Endpoint>()
 
@@ -115,17 +119,21 @@ export class QueryInstance implements QueryTarget {
   local(store: string, partition: number): LocalPartition | undefined {
     const rows = this.#held.get(partition)
     if (rows === undefined || store !== this.#store.name) return undefined
+    if (this.standbys.has(partition)) {
+      const lag = this.standbys.get(partition)
+      return { role: 'standby', state: 'running', view: rows, lag, position: {} }
+    }
     const isRestoring = this.restoring.has(partition)
     return {
       role: 'active',
       state: isRestoring ? 'restoring' : 'running',
-      view: isRestoring ? undefined : rows,
+      view: rows,
       lag: isRestoring ? 7 : 0,
       position: { lines: { [partition]: 100 + partition } },
     }
   }
 
   hosts(_store: string, partition: number): PartitionHosts {
-    return { active: this.owners.get(partition), standby: [] }
+    return { active: this.owners.get(partition), standby: this.copies.get(partition) ?? [] }
   }
 }

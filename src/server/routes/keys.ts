@@ -42,10 +42,19 @@ const partitions = Type.Optional(
   }),
 )
 
+/** Who may answer, and how many records it may lack. */
+const consistency = {
+  consistency: Type.Optional(Type.Union([Type.Literal('active'), Type.Literal('any')])),
+  maxLag: Type.Optional(Type.Integer({ minimum: 0 })),
+}
+
 const keyParams = Type.Object({ store, key: Type.String() })
-const keyQuery = Type.Object({ keyFormat }, closed)
+const keyQuery = Type.Object({ keyFormat, ...consistency }, closed)
 const storeParams = Type.Object({ store })
-const countQuery = Type.Object({ partitions, allowPartial: Type.Optional(Type.Boolean()) }, closed)
+const countQuery = Type.Object(
+  { partitions, allowPartial: Type.Optional(Type.Boolean()), ...consistency },
+  closed,
+)
 const pageQuery = Type.Object(
   {
     from: Type.Optional(Type.String()),
@@ -57,6 +66,7 @@ const pageQuery = Type.Object(
     allowPartial: Type.Optional(Type.Boolean()),
     keyFormat,
     partitions,
+    ...consistency,
   },
   closed,
 )
@@ -71,7 +81,8 @@ export function keyRoutes(app: TypedApp, subject: HttpSubject): void {
     const format = keyFormatOf(descriptor, request.query.keyFormat)
     const keyBytes = parseKey(descriptor, format, key)
     const { signal } = ClientConnection.of(request.raw.socket)
-    const question = { kind: 'get', store: name, keyBytes, signal } as const
+    const { consistency, maxLag } = request.query
+    const question = { kind: 'get', store: name, keyBytes, consistency, maxLag, signal } as const
     const { found, meta } = await (isHop ? router.getHere(question) : router.get(question))
     if (found === undefined) {
       const error = new StreamsError('KEY_NOT_FOUND', { store: name, key })
@@ -105,9 +116,10 @@ export function keyRoutes(app: TypedApp, subject: HttpSubject): void {
     const { store: name } = request.params
     const { router } = open(subject, name, 'range')
     const asked = hopPartitions(request.headers[hopHeader], request.query.partitions)
-    const { allowPartial } = request.query
     const { signal } = ClientConnection.of(request.raw.socket)
-    const question = { kind: 'count', store: name, allowPartial, signal } as const
+    const { allowPartial, consistency, maxLag } = request.query
+    const bounds = { allowPartial, consistency, maxLag }
+    const question = { kind: 'count', store: name, ...bounds, signal } as const
     const answer = await (asked === undefined
       ? router.count(question)
       : router.countHere(asked, question))
@@ -145,7 +157,8 @@ function pageRequest(
   format: KeyFormat,
   query: Static<typeof pageQuery>,
 ): PageRequest {
-  const { from, to, prefix, reverse = false, limit = pageRowsDefault, cursor, allowPartial } = query
+  const { from, to, prefix, reverse = false, limit = pageRowsDefault, cursor } = query
+  const { allowPartial, consistency, maxLag } = query
   return {
     kind: 'page',
     store: descriptor.name,
@@ -158,5 +171,7 @@ function pageRequest(
     limit,
     after: cursor === undefined ? undefined : decodeCursor(cursor, reverse),
     allowPartial,
+    consistency,
+    maxLag,
   }
 }
