@@ -2,6 +2,10 @@ import type { Clock } from '../base/clock.ts'
 import type { LogWatcher, PartitionLog } from './partition-log.ts'
 
 export interface AppendWait {
+  /**
+   * `any`: for `bytes` of appends; `stable`: until more is stable in one of the logs, however little.
+   */
+  readonly how: 'any' | 'stable'
   /** How many bytes must be appended, to all logs together. */
   readonly bytes: number
   readonly waitMs: number
@@ -19,22 +23,27 @@ export function awaitAppends(logs: readonly PartitionLog[], wait: AppendWait): P
     const finish = (): void => {
       timer.cancel()
       wait.signal.removeEventListener('abort', finish)
-      for (const log of logs) log.watchers.delete(watcher)
+      for (const [log, watcher] of watchers) log.watchers.delete(watcher)
       resolve()
     }
-    const watcher: LogWatcher = {
-      onAppend: (sizeInBytes) => {
-        missingBytes -= sizeInBytes
-        if (missingBytes <= 0) finish()
-      },
-      onClose: finish,
+    const onAppend = (sizeInBytes: number): void => {
+      missingBytes -= sizeInBytes
+      if (missingBytes <= 0) finish()
     }
+    const watchers = logs.map((log): [PartitionLog, LogWatcher] => {
+      if (wait.how === 'any') return [log, { onAppend, onClose: finish }]
+      const stableOffset = log.lastStableOffset
+      const onStable = (): void => {
+        if (log.lastStableOffset > stableOffset) finish()
+      }
+      return [log, { onAppend: onStable, onClose: finish }]
+    })
     const timer = wait.clock.setTimer(wait.waitMs, finish)
     if (wait.signal.aborted) {
       finish()
       return
     }
     wait.signal.addEventListener('abort', finish, { once: true })
-    for (const log of logs) log.watchers.add(watcher)
+    for (const [log, watcher] of watchers) log.watchers.add(watcher)
   })
 }

@@ -92,6 +92,10 @@ export class BatchScanner {
     return (this.#attributes & batchAttribute.control) !== 0
   }
 
+  get isTransactional(): boolean {
+    return (this.#attributes & batchAttribute.transactional) !== 0
+  }
+
   get isLogAppendTime(): boolean {
     return (this.#attributes & batchAttribute.logAppendTime) !== 0
   }

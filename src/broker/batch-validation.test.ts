@@ -41,6 +41,7 @@ describe('validateBatch', () => {
         producerId: 3,
         producerEpoch: 1,
         baseSequence: 7,
+        isTransactional: false,
         logAppendTimeMs: -1,
       },
     })

@@ -8,11 +8,25 @@ import { patchLogAppendTime } from '../protocol/record-batch-patch.ts'
 import { RecordBatchReader } from '../protocol/record-batch.ts'
 import { RecordBatchBuilder } from '../protocol/record-builder.ts'
 import type { Compression } from '../protocol/compression.ts'
-import type { BatchFacts } from './partition-log.ts'
 import type { TopicSettings } from './topic-configs.ts'
 
 /** The first version of Produce whose clients know zstd. */
 const zstdVersionMin = 7
+
+/** Facts of a batch that was validated, and is to be appended. */
+export interface BatchFacts {
+  readonly lastOffsetDelta: number
+  readonly recordCount: number
+  readonly maxTimestamp: number
+  /** -1 without idempotence; so are epoch and sequence. */
+  readonly producerId: number
+  readonly producerEpoch: number
+  readonly baseSequence: number
+  /** Whether it is part of a transaction. */
+  readonly isTransactional: boolean
+  /** -1 when the records have the producer's timestamps. */
+  readonly logAppendTimeMs: number
+}
 
 /** A batch in the form in which the log takes it, or why it is refused. */
 export type ValidatedBatch =
@@ -74,14 +88,14 @@ function headerProblem(
 ): ValidatedBatch | undefined {
   const { recordCount, lastOffset, baseOffset, maxTimestamp } = reader
   if (reader.isControl) return refused('INVALID_RECORD', 'Producers write no control records.')
-  if (reader.isTransactional)
-    return refused('INVALID_TXN_STATE', 'This broker does not have transactions.')
   if (baseOffset !== 0) return refused('INVALID_RECORD', 'The base offset must be 0.')
   if (recordCount === 0) return refused('INVALID_RECORD', 'The batch is empty.')
   if (lastOffset !== recordCount - 1)
     return refused('INVALID_RECORD', `${recordCount} records end at offset ${lastOffset}.`)
   if (reader.producerId >= 0 && (reader.producerEpoch < 0 || reader.baseSequence < 0))
     return refused('INVALID_RECORD', 'An idempotent batch needs an epoch and a sequence.')
+  if (reader.isTransactional && reader.producerId < 0)
+    return refused('INVALID_RECORD', 'A transactional batch needs a producer id.')
   if (reader.compression === 'zstd' && apiVersion < zstdVersionMin)
     return refused('UNSUPPORTED_COMPRESSION_TYPE', 'zstd needs Produce version 7 or newer.')
   if (settings.timestampType === 'log-append') return undefined
@@ -153,6 +167,7 @@ function accept(
       producerId: reader.producerId,
       producerEpoch: reader.producerEpoch,
       baseSequence: reader.baseSequence,
+      isTransactional: reader.isTransactional,
       logAppendTimeMs: isLogAppendTime ? nowMs : -1,
     },
   }

@@ -1,20 +1,27 @@
 import { systemClock, type Clock } from '../base/clock.ts'
 import { systemDisk, type Disk, type DiskLock } from '../base/disk.ts'
 import type { Log } from '../base/log.ts'
-import { logFrom, loggerProblem, type LoggerChoice } from '../base/logger.ts'
+import { logFrom } from '../base/logger.ts'
 import { MemoryDisk } from '../base/memory-disk.ts'
-import { systemRandom, type Random } from '../base/random.ts'
-import { systemTransport, type Transport } from '../base/transport.ts'
+import { systemRandom } from '../base/random.ts'
+import { systemTransport } from '../base/transport.ts'
 import { StreamsError } from '../errors.ts'
 import { BrokerIdentity } from './broker-identity.ts'
+import {
+  checkBrokerOptions,
+  transactionTimeoutMaxMsDefault,
+  transactionVersionDefault,
+  type BrokerOptions,
+} from './broker-options.ts'
 import { apiRanges } from './dispatcher.ts'
 import { GroupCoordinator } from './group-coordinator.ts'
 import { BrokerListener, requestBytesMaxDefault } from './listener.ts'
 import { LogCleaner, type CleanableLog } from './log-cleaner.ts'
 import { OffsetStore } from './offset-store.ts'
 import type { BrokerParts } from './request-context.ts'
-import { configProblem } from './topic-configs.ts'
 import { Topics } from './topics.ts'
+import { TransactionCoordinator } from './transaction-coordinator.ts'
+import { TransactionStore } from './transaction-store.ts'
 
 /** Where the files of a broker without a data directory are, in its own memory. */
 const memoryDataDir = '/memory'
@@ -27,68 +34,21 @@ const cleanIntervalMsDefault = 15_000
  */
 const segmentBytesDefault = 64 * 1024 * 1024
 
-/** All optional: without any, a broker in memory on a free port of 127.0.0.1. */
-export interface BrokerOptions {
-  /** Where to keep everything; one broker at a time. Default: in memory, gone with the broker. */
-  readonly dataDir?: string
-  /** Default 127.0.0.1: only programs on this machine can connect. */
-  readonly host?: string
-  /** Default 0: any free port; `broker.port` says which. */
-  readonly port?: number
-  /**
-   * The host that clients are told to connect to. Default: `host`; localhost when that is 0.0.0.0
-   * or ::.
-   */
-  readonly advertisedHost?: string
-  /** Whether a client that asks about a topic creates it. Default true. */
-  readonly autoCreateTopics?: boolean
-  /** Partitions of a topic that is created without saying how many. Default 1. */
-  readonly defaultPartitions?: number
-  /**
-   * Settings, by Kafka's names, that topics have unless they set their own. Default:
-   * `segment.bytes` is 64 MiB, the rest as in Kafka.
-   */
-  readonly topicDefaults?: Readonly<Record<string, string>>
-  /**
-   * The shortest session timeout that group members may ask for, in ms. Default 100 (Kafka: 6000).
-   */
-  readonly sessionTimeoutMinMs?: number
-  /**
-   * How long a new group waits for more members before its first rebalance, in ms. Default 0
-   * (Kafka: 3000).
-   */
-  readonly initialRebalanceDelayMs?: number
-  /** How often logs are cleaned by retention and compaction, in ms. Default 15 s. */
-  readonly cleanIntervalMs?: number
-  /** The largest request, in bytes. Default 100 MiB. */
-  readonly requestBytesMax?: number
-  /**
-   * Who hears what the broker has to say: a logger such as `console` or pino, or a level from which
-   * lines go to standard error. Default `'silent'`.
-   */
-  readonly logger?: LoggerChoice
-
-  // The ports to the world, for tests and simulation.
-  readonly clock?: Clock
-  readonly random?: Random
-  readonly transport?: Transport
-  /** Default: this machine's files with `dataDir`, else memory. */
-  readonly disk?: Disk
-}
-
 /** What runs between `start` and `close`. */
 interface Running {
   readonly lock: DiskLock
   readonly topics: Topics
   readonly offsets: OffsetStore
   readonly groups: GroupCoordinator
+  readonly transactionStore: TransactionStore
+  readonly transactions: TransactionCoordinator
   readonly cleaner: LogCleaner
   readonly listener: BrokerListener
 }
 
 /**
  * A Kafka broker for development and tests: one node, the real protocol, topics with retention and
- * compaction, consumer groups. For production there is Apache Kafka.
+ * compaction, consumer groups, transactions. For production there is Apache Kafka.
  *
  * What it has acknowledged has been handed to the operating system, and survives a `kill -9`; it is
  * put on the medium when the broker closes.
@@ -110,7 +70,7 @@ export class Broker implements AsyncDisposable {
 
   /** @throws StreamsError `CONFIG_INVALID` */
   constructor(options: BrokerOptions = {}) {
-    checkOptions(options)
+    checkBrokerOptions(options)
     this.#options = options
     this.#disk = options.disk ?? (options.dataDir === undefined ? new MemoryDisk() : systemDisk)
     this.#clock = options.clock ?? systemClock
@@ -204,12 +164,25 @@ export class Broker implements AsyncDisposable {
       sessionTimeoutMinMs: this.#options.sessionTimeoutMinMs ?? 100,
       initialRebalanceDelayMs: this.#options.initialRebalanceDelayMs ?? 0,
     })
+    const transactionVersion = this.#options.transactionVersion ?? transactionVersionDefault
+    const transactionStore = new TransactionStore(store)
+    const transactions = new TransactionCoordinator({
+      clock,
+      log,
+      store: transactionStore,
+      topics,
+      offsets,
+      newProducerId: () => identity.newProducerId(),
+      coordinatorEpoch: leaderEpoch,
+      timeoutMaxMs: this.#options.transactionTimeoutMaxMs ?? transactionTimeoutMaxMsDefault,
+      transactionVersion,
+    })
     const cleaner = new LogCleaner({
       disk,
       clock,
       log,
       intervalMs: this.#options.cleanIntervalMs ?? cleanIntervalMsDefault,
-      logs: () => [offsets.cleanable(), ...cleanableLogs(topics)],
+      logs: () => [offsets.cleanable(), transactionStore.cleanable(), ...cleanableLogs(topics)],
     })
     const endpoint = (): BrokerParts['endpoint'] => ({
       host: this.#advertisedHost,
@@ -221,6 +194,8 @@ export class Broker implements AsyncDisposable {
       identity,
       topics,
       groups,
+      transactions,
+      features: new Map([['transaction.version', { min: 0, max: 2, level: transactionVersion }]]),
       topicDefaults,
       autoCreateTopics: this.#options.autoCreateTopics ?? true,
       defaultPartitions: this.#options.defaultPartitions ?? 1,
@@ -231,6 +206,7 @@ export class Broker implements AsyncDisposable {
       apiRanges,
     }
     try {
+      transactions.start()
       const listener = await BrokerListener.open({
         transport,
         log,
@@ -239,9 +215,10 @@ export class Broker implements AsyncDisposable {
         requestBytesMax: this.#options.requestBytesMax ?? requestBytesMaxDefault,
         broker: parts,
       })
-      return { lock, topics, offsets, groups, cleaner, listener }
+      return { lock, topics, offsets, groups, transactionStore, transactions, cleaner, listener }
     } catch (error) {
-      closeStores({ topics, offsets })
+      transactions.close()
+      closeStores({ topics, offsets, transactionStore })
       throw error
     }
   }
@@ -256,6 +233,7 @@ export class Broker implements AsyncDisposable {
       await running.listener.close()
       await running.cleaner.close()
     } finally {
+      running.transactions.close()
       try {
         closeStores(running)
       } finally {
@@ -266,12 +244,20 @@ export class Broker implements AsyncDisposable {
   }
 }
 
-/** A disk that fails in the one does not keep the other from being closed. */
-function closeStores({ topics, offsets }: Pick<Running, 'topics' | 'offsets'>): void {
+/** A disk that fails in the one does not keep the others from being closed. */
+function closeStores({
+  topics,
+  offsets,
+  transactionStore,
+}: Pick<Running, 'topics' | 'offsets' | 'transactionStore'>): void {
   try {
-    offsets.close()
+    transactionStore.close()
   } finally {
-    topics.close()
+    try {
+      offsets.close()
+    } finally {
+      topics.close()
+    }
   }
 }
 
@@ -280,24 +266,4 @@ function cleanableLogs(topics: Topics): CleanableLog[] {
     const compaction = settings.isCompacted ? settings : undefined
     return partitions.map((log) => ({ log, compaction }))
   })
-}
-
-function checkOptions({
-  topicDefaults = {},
-  defaultPartitions = 1,
-  logger = 'silent',
-}: BrokerOptions): void {
-  const unheard = loggerProblem(logger)
-  if (unheard !== undefined)
-    throw new StreamsError('CONFIG_INVALID', { option: 'logger', detail: unheard })
-  for (const [name, value] of Object.entries(topicDefaults)) {
-    const detail = configProblem(name, value)
-    if (detail !== undefined)
-      throw new StreamsError('CONFIG_INVALID', { option: `topicDefaults['${name}']`, detail })
-  }
-  if (!Number.isInteger(defaultPartitions) || defaultPartitions < 1)
-    throw new StreamsError('CONFIG_INVALID', {
-      option: 'defaultPartitions',
-      detail: 'it must be a positive integer',
-    })
 }

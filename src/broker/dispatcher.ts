@@ -24,15 +24,24 @@ import { deleteTopics } from '../protocol/messages/20-delete-topics.ts'
 import { deleteRecords } from '../protocol/messages/21-delete-records.ts'
 import { initProducerId } from '../protocol/messages/22-init-producer-id.ts'
 import { offsetForLeaderEpoch } from '../protocol/messages/23-offset-for-leader-epoch.ts'
+import { addPartitionsToTxn } from '../protocol/messages/24-add-partitions-to-txn.ts'
+import { addOffsetsToTxn } from '../protocol/messages/25-add-offsets-to-txn.ts'
+import { endTxn } from '../protocol/messages/26-end-txn.ts'
+import { txnOffsetCommit } from '../protocol/messages/28-txn-offset-commit.ts'
 import { describeConfigs } from '../protocol/messages/32-describe-configs.ts'
 import { createPartitions } from '../protocol/messages/37-create-partitions.ts'
 import { deleteGroups } from '../protocol/messages/42-delete-groups.ts'
 import { incrementalAlterConfigs } from '../protocol/messages/44-incremental-alter-configs.ts'
 import { offsetDelete } from '../protocol/messages/47-offset-delete.ts'
 import { describeCluster } from '../protocol/messages/60-describe-cluster.ts'
+import { describeProducers } from '../protocol/messages/61-describe-producers.ts'
+import { describeTransactions } from '../protocol/messages/65-describe-transactions.ts'
+import { listTransactions } from '../protocol/messages/66-list-transactions.ts'
 import { Reader } from '../protocol/reader.ts'
 import { decodeRequest, encodeResponse, type AnyApi, type Api } from '../protocol/schema.ts'
 import { Writer } from '../protocol/writer.ts'
+import { handleAddOffsetsToTxn } from './handlers/add-offsets-to-txn.ts'
+import { handleAddPartitionsToTxn } from './handlers/add-partitions-to-txn.ts'
 import { handleApiVersions, unsupportedApiVersions } from './handlers/api-versions.ts'
 import { handleCreatePartitions } from './handlers/create-partitions.ts'
 import { handleCreateTopics } from './handlers/create-topics.ts'
@@ -42,6 +51,9 @@ import { handleDeleteTopics } from './handlers/delete-topics.ts'
 import { handleDescribeCluster } from './handlers/describe-cluster.ts'
 import { handleDescribeConfigs } from './handlers/describe-configs.ts'
 import { handleDescribeGroups } from './handlers/describe-groups.ts'
+import { handleDescribeProducers } from './handlers/describe-producers.ts'
+import { handleDescribeTransactions } from './handlers/describe-transactions.ts'
+import { handleEndTxn } from './handlers/end-txn.ts'
 import { handleFetch } from './handlers/fetch.ts'
 import { handleFindCoordinator } from './handlers/find-coordinator.ts'
 import { handleHeartbeat } from './handlers/heartbeat.ts'
@@ -51,6 +63,7 @@ import { handleJoinGroup } from './handlers/join-group.ts'
 import { handleLeaveGroup } from './handlers/leave-group.ts'
 import { handleListGroups } from './handlers/list-groups.ts'
 import { handleListOffsets } from './handlers/list-offsets.ts'
+import { handleListTransactions } from './handlers/list-transactions.ts'
 import { handleMetadata } from './handlers/metadata.ts'
 import { handleOffsetCommit } from './handlers/offset-commit.ts'
 import { handleOffsetDelete } from './handlers/offset-delete.ts'
@@ -58,6 +71,7 @@ import { handleOffsetFetch } from './handlers/offset-fetch.ts'
 import { handleOffsetForLeaderEpoch } from './handlers/offset-for-leader-epoch.ts'
 import { handleProduce } from './handlers/produce.ts'
 import { handleSyncGroup } from './handlers/sync-group.ts'
+import { handleTxnOffsetCommit } from './handlers/txn-offset-commit.ts'
 import type { ApiRange, BrokerParts, RequestContext } from './request-context.ts'
 
 /** One API with its handler, which returns undefined when no answer is wanted. */
@@ -99,12 +113,19 @@ const routes: readonly Route[] = [
   route(deleteRecords, handleDeleteRecords),
   route(initProducerId, handleInitProducerId),
   route(offsetForLeaderEpoch, handleOffsetForLeaderEpoch),
+  route(addPartitionsToTxn, handleAddPartitionsToTxn),
+  route(addOffsetsToTxn, handleAddOffsetsToTxn),
+  route(endTxn, handleEndTxn),
+  route(txnOffsetCommit, handleTxnOffsetCommit),
   route(describeConfigs, handleDescribeConfigs),
   route(createPartitions, handleCreatePartitions),
   route(deleteGroups, handleDeleteGroups),
   route(incrementalAlterConfigs, handleIncrementalAlterConfigs),
   route(offsetDelete, handleOffsetDelete),
   route(describeCluster, handleDescribeCluster),
+  route(describeProducers, handleDescribeProducers),
+  route(describeTransactions, handleDescribeTransactions),
+  route(listTransactions, handleListTransactions),
 ]
 
 const routesByKey: ReadonlyMap<number, Route> = new Map(routes.map((one) => [one.api.key, one]))

@@ -14,7 +14,8 @@ import {
 } from './group-member.ts'
 import type { GroupState } from './group-state.ts'
 import { Group } from './group.ts'
-import type { OffsetEntry, OffsetKey, OffsetStore } from './offset-store.ts'
+import type { OffsetEntry, OffsetStore, TransactionProducer } from './offset-store.ts'
+import type { OffsetKey } from './offset-table.ts'
 
 const groupsMax = 10_000
 
@@ -104,6 +105,21 @@ export class GroupCoordinator {
     return 'NONE'
   }
 
+  /**
+   * As {@link commit}, as part of a transaction. Members of a group that rebalances may do this:
+   * what they have read is theirs until they give it up. @throws StreamsError `DISK_FAILED`
+   */
+  commitInTransaction(
+    groupId: string,
+    by: Committer & TransactionProducer,
+    entries: readonly OffsetEntry[],
+  ): KafkaErrorName {
+    const problem = this.#transactionalCommitProblem(groupId, by)
+    if (problem !== undefined) return problem
+    this.offsets.commitInTransaction(groupId, entries, by)
+    return 'NONE'
+  }
+
   /** All groups: those with members, and those that have only committed. */
   list(): GroupSummary[] {
     const ids = new Set([...this.#groups.keys(), ...this.offsets.groupIds()])
@@ -184,6 +200,21 @@ export class GroupCoordinator {
     if (problem !== undefined) return problem
     group.touch(by.memberId)
     return group.state === 'CompletingRebalance' ? 'REBALANCE_IN_PROGRESS' : undefined
+  }
+
+  /** Who gives no member id is not checked at all: older producers do not know theirs. */
+  #transactionalCommitProblem(
+    groupId: string,
+    by: Committer & TransactionProducer,
+  ): KafkaErrorName | undefined {
+    if (groupId === '') return 'INVALID_GROUP_ID'
+    const knownEpoch = this.offsets.log.producers.epochOf(by.producerId) ?? -1
+    if (by.producerEpoch < knownEpoch) return 'INVALID_PRODUCER_EPOCH'
+    const group = this.#groups.get(groupId)
+    if (group === undefined) return by.generation < 0 ? undefined : 'ILLEGAL_GENERATION'
+    const isNobody = by.generation < 0 && by.memberId === '' && by.instanceId === null
+    if (isNobody || (by.generation < 0 && group.state === 'Empty')) return undefined
+    return group.memberProblem(by.memberId, by.instanceId, by.generation)
   }
 
   #subscribedTopics(groupId: string): ReadonlySet<string> {

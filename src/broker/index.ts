@@ -1,6 +1,8 @@
-import { Broker, type BrokerOptions } from './broker.ts'
+import type { BrokerOptions } from './broker-options.ts'
+import { Broker } from './broker.ts'
 
-export { Broker, type BrokerOptions } from './broker.ts'
+export type { BrokerOptions } from './broker-options.ts'
+export { Broker } from './broker.ts'
 
 /**
  * Starts a Kafka broker in this process, for development and tests: one node that speaks the real

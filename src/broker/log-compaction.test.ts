@@ -7,6 +7,7 @@ import { StreamsError } from '../errors.ts'
 import type { Compression } from '../protocol/compression.ts'
 import { RecordBatchReader } from '../protocol/record-batch.ts'
 import { RecordBatchBuilder } from '../protocol/record-builder.ts'
+import { readMarker } from '../protocol/record-control.ts'
 import { LogCleaner } from './log-cleaner.ts'
 import { compact, type CompactionResult, type CompactionSettings } from './log-compaction.ts'
 import { PartitionLog } from './partition-log.ts'
@@ -52,6 +53,7 @@ function append(
   options: {
     compression?: Compression
     producer?: { id: number; sequence: number }
+    isTransactional?: boolean
     timestamp?: number
   } = {},
 ): void {
@@ -67,9 +69,10 @@ function append(
   }
   const { id, sequence } = options.producer ?? { id: -1, sequence: -1 }
   const producer = { producerId: id, producerEpoch: id < 0 ? -1 : 0, baseSequence: sequence }
-  const { compression = 'none' } = options
-  log.append(builder.build({ ...producer, compression }), {
+  const { compression = 'none', isTransactional = false } = options
+  log.append(builder.build({ ...producer, compression, isTransactional }), {
     ...producer,
+    isTransactional,
     lastOffsetDelta: records.length - 1,
     recordCount: records.length,
     maxTimestamp: builder.maxTimestamp,
@@ -93,7 +96,9 @@ function readAll(log: PartitionLog): string[] {
     const reader = new RecordBatchReader()
     reader.reset(bytes)
     while (reader.nextBatch()) {
-      while (reader.next()) {
+      if (reader.isControl)
+        found.push(`${reader.baseOffset}:${readMarker(reader.batchBytes())?.type}`)
+      while (!reader.isControl && reader.next()) {
         const text = `${reader.keyString() ?? ''}=${reader.valueString() ?? ''}`
         expect(reader.headers()).toEqual([['from', Buffer.from(text)]])
         expect(reader.timestamp).toBe(1_000)
@@ -404,3 +409,114 @@ describe('LogCleaner', () => {
     expect(place.clock.timerCount).toBe(0)
   })
 })
+
+describe('compact, with transactions', () => {
+  const end = (log: PartitionLog, type: 'commit' | 'abort', producerId: number): void =>
+    log.appendMarker({ type, producerId, producerEpoch: 0, coordinatorEpoch: 0 })
+
+  const inTransaction = (id: number, sequence = 0) => ({
+    producer: { id, sequence },
+    isTransactional: true,
+  })
+
+  test('nothing from the last stable offset on is touched', () => {
+    const place = newPlace()
+    const log = openLog(place)
+    append(log, ['a=1', 'a=2'])
+    log.roll()
+    append(log, ['b=1'], inTransaction(7))
+    append(log, ['b=2'])
+    log.roll()
+    append(log, ['b=3'])
+    log.roll()
+    expect(log.lastStableOffset).toBe(2)
+    clean(log, place)
+    expect(readAll(log)).toEqual(['1:a=2', '2:b=1', '3:b=2', '4:b=3'])
+    end(log, 'commit', 7)
+    log.roll()
+    clean(log, place)
+    expect(readAll(log)).toEqual(['1:a=2', '4:b=3', '5:commit'])
+  })
+
+  test('aborted records go, and make nothing obsolete', () => {
+    const place = newPlace()
+    const log = openLog(place)
+    append(log, ['a=1', 'b=1'])
+    append(log, ['a=2', 'c=2'], inTransaction(7))
+    append(log, ['d=1'], inTransaction(8))
+    append(log, ['a=3'], inTransaction(7, 2))
+    end(log, 'abort', 7)
+    end(log, 'commit', 8)
+    append(log, ['e=1'], inTransaction(7, 3))
+    end(log, 'commit', 7)
+    log.roll()
+    clean(log, place)
+    expect(readAll(log)).toEqual([
+      '0:a=1',
+      '1:b=1',
+      '4:d=1',
+      '6:abort',
+      '7:commit',
+      '8:e=1',
+      '9:commit',
+    ])
+    expect(log.transactions.aborted).toEqual([])
+    const again = openLog(place)
+    expect(readAll(again)).toEqual(readAll(log))
+    expect([again.lastStableOffset, again.transactions.aborted]).toEqual([10, []])
+  })
+
+  test('a marker goes as a tombstone does, once no batch of its transaction is left', () => {
+    const place = newPlace()
+    const log = openLog(place)
+    append(log, ['a=1'], inTransaction(7))
+    end(log, 'commit', 7)
+    append(log, ['a=2'], inTransaction(7, 1))
+    end(log, 'abort', 7)
+    append(log, ['b=1'], inTransaction(7, 2))
+    end(log, 'commit', 7)
+    log.roll()
+    clean(log, place)
+    const first = ['0:a=1', '1:commit', '3:abort', '4:b=1', '5:commit']
+    expect(readAll(log)).toEqual(first)
+    place.clock.advance(hour)
+    append(log, ['a=3'])
+    log.roll()
+    clean(log, place)
+    // The record at 0 has just gone, so its marker stays for another cleaning.
+    expect(readAll(log)).toEqual(['1:commit', '4:b=1', '5:commit', '6:a=3'])
+    append(log, ['c=1'])
+    log.roll()
+    clean(log, place)
+    expect(readAll(log)).toEqual(['4:b=1', '5:commit', '6:a=3', '7:c=1'])
+    const again = openLog(place)
+    expect(again.lastStableOffset).toBe(8)
+    expect(again.producers.check({ ...next7, baseSequence: 3 })).toEqual({ kind: 'append' })
+    expect(again.producers.check({ ...next7, baseSequence: 2 }).kind).toBe('duplicate')
+  })
+
+  test('the last that is known of a producer stays: its newest batch without records, or its marker', () => {
+    const place = newPlace()
+    const log = openLog(place)
+    append(log, ['a=1'], inTransaction(7))
+    end(log, 'abort', 7)
+    append(log, ['b=1'], inTransaction(8))
+    log.appendMarker({ type: 'commit', producerId: 8, producerEpoch: 1, coordinatorEpoch: 0 })
+    append(log, ['a=2', 'b=2'])
+    log.roll()
+    clean(log, place)
+    place.clock.advance(hour)
+    append(log, ['a=3', 'b=3'])
+    log.roll()
+    clean(log, place)
+    clean(log, place)
+    expect(readAll(log)).toEqual(['1:abort', '3:commit', '6:a=3', '7:b=3'])
+    const again = openLog(place)
+    expect(again.lastStableOffset).toBe(8)
+    expect(again.producers.check({ ...next7, baseSequence: 1 })).toEqual({ kind: 'append' })
+    const old = again.producers.check({ ...next7, producerId: 8, baseSequence: 1 })
+    expect(old).toEqual({ kind: 'refused', error: 'INVALID_PRODUCER_EPOCH' })
+  })
+})
+
+const next7 = { producerId: 7, producerEpoch: 0, baseSequence: 0, recordCount: 1 }

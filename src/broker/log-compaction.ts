@@ -6,7 +6,10 @@
  *                              |-- keys and their last offsets are collected from here
  *     |-- everything here is written anew without what these make obsolete
  *
- * A tombstone stays for `delete.retention.ms` after its first cleaning, then goes too.
+ * A tombstone stays for `delete.retention.ms` after its first cleaning, then goes too. Nothing at or
+ * after the last stable offset is touched. Records of aborted transactions go; the marker of a
+ * transaction goes as a tombstone does, once none of its batches is left: without it, recovery would
+ * take the transaction for open.
  */
 import type { Disk } from '../base/disk.ts'
 import { isStreamsError } from '../errors.ts'
@@ -15,6 +18,7 @@ import { RecordBatchReader } from '../protocol/record-batch.ts'
 import { RecordBatchBuilder } from '../protocol/record-builder.ts'
 import type { BatchScanner } from './batch-scanner.ts'
 import { LogSegment } from './log-segment.ts'
+import type { AbortedTransaction, LogTransactions } from './log-transactions.ts'
 import type { PartitionLog } from './partition-log.ts'
 
 /** Keys that one cleaning keeps in memory; with more, it cleans a shorter part of the log. */
@@ -61,33 +65,37 @@ export function compact(
   const isOverdue = dirty.some((segment) => ageMs(segment, options) > settings.maxCompactionLagMs)
   if (sizeOf(dirty) / sizeOf(segments) < settings.minCleanableDirtyRatio && !isOverdue)
     return undefined
-  const lastOffsets = new LastOffsets(options.keysMax ?? keysMaxDefault)
+  const aborted = new AbortedBatches(log.transactions)
+  const lastOffsets = new LastOffsets(options.keysMax ?? keysMaxDefault, aborted)
   for (const segment of dirty) lastOffsets.collect(segment, log.checkpoint.cleanedTo)
   const endOffset = lastOffsets.endOffset
   if (endOffset <= log.checkpoint.cleanedTo) return undefined
+  const isOutdated = (offset: number): boolean =>
+    options.nowMs - log.checkpoint.cleanedAtMs(offset) >= settings.deleteRetentionMs
   const isObsolete = (reader: RecordBatchReader): boolean => {
     if (!reader.hasKey) return true
     if (lastOffsets.get(reader) > reader.offset) return true
-    const cleanedAtMs = log.checkpoint.cleanedAtMs(reader.offset)
-    return !reader.hasValue && options.nowMs - cleanedAtMs >= settings.deleteRetentionMs
+    return !reader.hasValue && isOutdated(reader.offset)
   }
   let keptBytes = 0
   let removedBytes = 0
   const reached = segments.filter((segment) => segment.baseOffset < endOffset)
+  const filter = new BatchFilter(log, { isObsolete, isOutdated, aborted, endOffset })
   for (const group of inGroups(reached, settings.segmentBytes)) {
     const before = sizeOf(group)
-    const after = cleanGroup(log, group, { disk: options.disk, isObsolete, endOffset })
+    const after = cleanGroup(log, group, { disk: options.disk, filter })
     keptBytes += after
     removedBytes += before - after
   }
   const range = { endOffset, cleanedAtMs: options.nowMs }
   log.checkpoint.setCleaned(range, options.nowMs - settings.deleteRetentionMs)
+  log.transactions.forgetBefore(endOffset)
   return { keptBytes, removedBytes }
 }
 
 /**
- * The segments that may be cleaned: up to the first that is active or holds a record that is too
- * young.
+ * The segments that may be cleaned: up to the first that is active, holds a record that is too
+ * young, or one that is not stable.
  */
 function cleanableSegments(
   log: PartitionLog,
@@ -95,8 +103,11 @@ function cleanableSegments(
   options: CompactionOptions,
 ): LogSegment[] {
   const closed = log.segments.slice(0, -1)
-  const young = closed.findIndex((one) => ageMs(one, options) < settings.minCompactionLagMs)
-  return young < 0 ? closed : closed.slice(0, young)
+  const stableOffset = log.lastStableOffset
+  const first = closed.findIndex(
+    (one) => ageMs(one, options) < settings.minCompactionLagMs || one.nextOffset > stableOffset,
+  )
+  return first < 0 ? closed : closed.slice(0, first)
 }
 
 /** The age of the youngest record. */
@@ -110,17 +121,42 @@ function sizeOf(segments: readonly LogSegment[]): number {
   return size
 }
 
+/** Tells which batches belong to aborted transactions. */
+class AbortedBatches {
+  readonly #byProducer = new Map<number, AbortedTransaction[]>()
+
+  constructor({ aborted }: LogTransactions) {
+    for (const transaction of aborted) {
+      const known = this.#byProducer.get(transaction.producerId)
+      if (known === undefined) this.#byProducer.set(transaction.producerId, [transaction])
+      else known.push(transaction)
+    }
+  }
+
+  has({ isTransactional, producerId, baseOffset }: BatchScanner): boolean {
+    if (!isTransactional) return false
+    const ofProducer = this.#byProducer.get(producerId)
+    return (
+      ofProducer?.some(
+        ({ firstOffset, lastOffset }) => firstOffset <= baseOffset && baseOffset < lastOffset,
+      ) ?? false
+    )
+  }
+}
+
 /** The last offset of each key in the dirty part. */
 class LastOffsets {
   readonly #keysMax: number
+  readonly #aborted: AbortedBatches
   readonly #offsets = new Map<string, number>()
   readonly #reader = new RecordBatchReader()
   #isFull = false
   /** What lies at or after it was not looked at. */
   endOffset = 0
 
-  constructor(keysMax: number) {
+  constructor(keysMax: number, aborted: AbortedBatches) {
     this.#keysMax = keysMax
+    this.#aborted = aborted
   }
 
   collect(segment: LogSegment, fromOffset: number): void {
@@ -145,7 +181,7 @@ class LastOffsets {
   }
 
   #collectBatch(scanner: BatchScanner): void {
-    if (scanner.isControl) return
+    if (scanner.isControl || this.#aborted.has(scanner)) return
     this.#reader.reset(scanner.batch())
     forEachRecord(this.#reader, () => {
       if (this.#reader.hasKey) this.#offsets.set(keyOf(this.#reader), this.#reader.offset)
@@ -189,9 +225,11 @@ function inGroups(segments: readonly LogSegment[], segmentBytes: number): LogSeg
   return groups
 }
 
-interface CleaningOptions {
-  readonly disk: Disk
+interface FilterOptions {
   readonly isObsolete: (reader: RecordBatchReader) => boolean
+  /** Whether what is at this offset was cleaned so long ago that everybody knows of it. */
+  readonly isOutdated: (offset: number) => boolean
+  readonly aborted: AbortedBatches
   /** Batches from here on are kept as they are. */
   readonly endOffset: number
 }
@@ -200,17 +238,16 @@ interface CleaningOptions {
 function cleanGroup(
   log: PartitionLog,
   group: readonly LogSegment[],
-  options: CleaningOptions,
+  { disk, filter }: { disk: Disk; filter: BatchFilter },
 ): number {
   const [first, last] = [group[0] as LogSegment, group.at(-1) as LogSegment]
-  const cleaned = new LogSegment(options.disk, log.directory, {
+  const cleaned = new LogSegment(disk, log.directory, {
     baseOffset: first.baseOffset,
     nowMs: last.createdAtMs,
     isCleaned: true,
   })
   try {
     cleaned.create()
-    const filter = new BatchFilter(log, options)
     for (const segment of group) {
       const scanner = segment.scan()
       while (scanner.next()) {
@@ -229,40 +266,37 @@ function cleanGroup(
   }
 }
 
+/** Goes over the batches of a log from its start on, and tells what is left of each. */
 class BatchFilter {
   readonly #log: PartitionLog
-  readonly #options: CleaningOptions
+  readonly #options: FilterOptions
   readonly #reader = new RecordBatchReader()
   readonly #builder = new RecordBatchBuilder()
+  /** Producers of whose transaction a batch was met, and the marker not yet. */
+  readonly #inTransaction = new Set<number>()
 
-  constructor(log: PartitionLog, options: CleaningOptions) {
+  constructor(log: PartitionLog, options: FilterOptions) {
     this.#log = log
     this.#options = options
   }
 
   /** What is left of a batch; undefined when that is nothing. */
   apply(scanner: BatchScanner): Buffer | undefined {
-    const batch = scanner.batch()
-    if (scanner.isControl || scanner.baseOffset >= this.#options.endOffset) return batch
+    const { isControl, isTransactional, producerId, baseOffset } = scanner
+    if (isControl) return this.#applyToMarker(scanner)
+    if (isTransactional) this.#inTransaction.add(producerId)
+    if (baseOffset >= this.#options.endOffset) return scanner.batch()
     const reader = this.#reader
     const builder = this.#builder
+    const batch = scanner.batch()
     builder.reset()
     reader.reset(batch)
-    const isReadable = forEachRecord(reader, () => {
-      if (this.#options.isObsolete(reader)) return
-      const offsetDelta = reader.offset - reader.baseOffset
-      builder.appendAt(
-        offsetDelta,
-        reader.key(),
-        reader.value(),
-        reader.timestamp,
-        reader.headers(),
-      )
-    })
-    if (!isReadable || builder.recordCount === scanner.recordCount) return batch
+    const isReadable = this.#options.aborted.has(scanner) ? reader.nextBatch() : this.#collect()
+    if (!isReadable) return batch
     // The newest batch of a producer stays, empty if need be: it tells where the sequence goes on.
-    const isNeeded = this.#log.producers.isNewestBatch(scanner.producerId, scanner.lastOffset)
+    const isNeeded = this.#log.producers.isNewestBatch(producerId, scanner.lastOffset)
     if (builder.isEmpty && !isNeeded) return undefined
+    if (builder.recordCount === scanner.recordCount) return batch
     return builder.build({
       baseOffset: reader.baseOffset,
       lastOffsetDelta: reader.lastOffset - reader.baseOffset,
@@ -274,5 +308,32 @@ class BatchFilter {
       compression: builder.isEmpty ? 'none' : reader.compression,
       timestampType: reader.timestampType,
     })
+  }
+
+  /** Collects the records that stay; false when the batch cannot be read. */
+  #collect(): boolean {
+    const reader = this.#reader
+    return forEachRecord(reader, () => {
+      if (this.#options.isObsolete(reader)) return
+      const offsetDelta = reader.offset - reader.baseOffset
+      this.#builder.appendAt(
+        offsetDelta,
+        reader.key(),
+        reader.value(),
+        reader.timestamp,
+        reader.headers(),
+      )
+    })
+  }
+
+  #applyToMarker(scanner: BatchScanner): Buffer | undefined {
+    const { producerId, lastOffset } = scanner
+    const endsBatches = this.#inTransaction.delete(producerId)
+    const isNeeded =
+      endsBatches ||
+      lastOffset >= this.#options.endOffset ||
+      !this.#options.isOutdated(lastOffset) ||
+      this.#log.producers.isNewestBatch(producerId, lastOffset)
+    return isNeeded ? scanner.batch() : undefined
   }
 }

@@ -1,7 +1,7 @@
 import type { Disk, DiskFile } from '../base/disk.ts'
 import { isStreamsError } from '../errors.ts'
 import { crc32c } from '../protocol/crc32c.ts'
-import { batchPosition, lengthEnd } from '../protocol/record-batch-layout.ts'
+import { batchPosition, lengthEnd, readInt64 } from '../protocol/record-batch-layout.ts'
 import { RecordBatchReader } from '../protocol/record-batch.ts'
 import { BatchScanner } from './batch-scanner.ts'
 
@@ -23,6 +23,15 @@ const nameDigits = 20
 export interface TimestampOffset {
   readonly timestamp: number
   readonly offset: number
+}
+
+/** How much a read gives. */
+export interface ReadLimits {
+  readonly bytesMax: number
+  /** Whether the first batch is given whole when it alone is larger. */
+  readonly atLeastOne: boolean
+  /** Batches from this offset on are not given. Default: all are. */
+  readonly before?: number
 }
 
 /** What {@link LogSegment.recover} found at the end of the file. */
@@ -156,18 +165,18 @@ export class LogSegment {
   }
 
   /**
-   * Whole batches from the one that holds `offset` (or the first after it) on, at most `bytesMax`;
-   * the first one is given whole when it alone is larger and `atLeastOne` is set. Undefined when
-   * the segment has nothing at or after the offset.
+   * Whole batches from the one that holds `offset` (or the first after it) on. Undefined when the
+   * segment has nothing at or after the offset.
    */
-  read(offset: number, options: { bytesMax: number; atLeastOne: boolean }): Buffer | undefined {
+  read(offset: number, limits: ReadLimits): Buffer | undefined {
     const found = this.#locate(offset)
     if (found === undefined) return undefined
-    const wanted = Math.max(options.bytesMax, options.atLeastOne ? found.sizeInBytes : 0)
-    if (wanted < found.sizeInBytes) return Buffer.alloc(0)
+    const { bytesMax, atLeastOne, before = Number.POSITIVE_INFINITY } = limits
+    const wanted = Math.max(bytesMax, atLeastOne ? found.sizeInBytes : 0)
+    if (wanted < found.sizeInBytes || found.baseOffset >= before) return Buffer.alloc(0)
     const bytes = Buffer.allocUnsafeSlow(Math.min(wanted, this.#size - found.position))
     this.#open().read(bytes, found.position)
-    return bytes.subarray(0, wholeBatchesEnd(bytes))
+    return bytes.subarray(0, wholeBatchesEnd(bytes, before))
   }
 
   /** The first record from this offset on whose timestamp is at least this one, if any. */
@@ -304,12 +313,13 @@ function tornBytes(file: DiskFile, { from, to }: { from: number; to: number }): 
   return claimed < batchPosition.records ? to - from : Math.min(claimed, to - from)
 }
 
-/** Where the last whole batch ends. */
-function wholeBatchesEnd(bytes: Buffer): number {
+/** Where the last whole batch ends that starts before this offset. */
+function wholeBatchesEnd(bytes: Buffer, before: number): number {
   let end = 0
   while (bytes.length - end >= lengthEnd) {
     const size = bytes.readInt32BE(end + batchPosition.length) + lengthEnd
     if (size > bytes.length - end) break
+    if (readInt64(bytes, end + batchPosition.baseOffset) >= before) break
     end += size
   }
   return end

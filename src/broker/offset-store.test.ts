@@ -29,6 +29,7 @@ describe('OffsetStore', () => {
     disk.crash('nothing')
     const again = open(disk)
     expect(again.get('g', t0)).toEqual({
+      position: 2,
       offset: 11,
       leaderEpoch: 3,
       metadata: 'm11',
@@ -79,5 +80,86 @@ describe('OffsetStore', () => {
     const again = open(disk)
     expect(again.get('g', t0)?.offset).toBe(99)
     expect(again.groupIds()).toEqual(['g'])
+  })
+})
+
+describe('OffsetStore, with transactions', () => {
+  const producer = { producerId: 7, producerEpoch: 0 }
+
+  const end = (store: OffsetStore, type: 'commit' | 'abort', producerId = 7): void =>
+    store.endTransaction({ type, producerId, producerEpoch: 0, coordinatorEpoch: 0 })
+
+  test('what a transaction commits is pending until its end, also over a crash', () => {
+    const disk = new MemoryDisk()
+    const store = open(disk)
+    store.commit('g', [entry('t', 0, 1)])
+    store.commitInTransaction('g', [entry('t', 0, 5), entry('t', 1, 6)], producer)
+    store.commitInTransaction('h', [entry('t', 0, 9)], producer)
+    for (const seen of [store, open(disk)]) {
+      expect([seen.get('g', t0)?.offset, seen.isPending('g', t0)]).toEqual([1, true])
+      expect([seen.has('h'), seen.get('h', t0), seen.groupIds()]).toEqual([
+        true,
+        undefined,
+        ['g', 'h'],
+      ])
+    }
+    end(store, 'commit')
+    for (const seen of [store, open(disk)]) {
+      expect([seen.get('g', t0)?.offset, seen.isPending('g', t0)]).toEqual([5, false])
+      expect(seen.get('g', { topic: 't', partition: 1 })?.metadata).toBe('m6')
+      expect(seen.get('h', t0)?.offset).toBe(9)
+    }
+  })
+
+  test('what was aborted was never committed', () => {
+    const disk = new MemoryDisk()
+    const store = open(disk)
+    store.commitInTransaction('g', [entry('t', 0, 5)], producer)
+    end(store, 'abort')
+    for (const seen of [store, open(disk)])
+      expect([seen.has('g'), seen.isPending('g', t0)]).toEqual([false, false])
+  })
+
+  test('of a commit and a transaction the later record holds', () => {
+    const disk = new MemoryDisk()
+    const store = open(disk)
+    store.commitInTransaction('g', [entry('t', 0, 5)], producer)
+    store.commit('g', [entry('t', 0, 8)])
+    end(store, 'commit')
+    expect([store.get('g', t0)?.offset, open(disk).get('g', t0)?.offset]).toEqual([8, 8])
+  })
+
+  test('what is deleted while it is pending stays deleted', () => {
+    const disk = new MemoryDisk()
+    const store = open(disk)
+    store.commitInTransaction('g', [entry('t', 0, 5), entry('u', 0, 5)], producer)
+    store.commitInTransaction('h', [entry('u', 0, 5)], { producerId: 8, producerEpoch: 0 })
+    store.delete('g', [t0])
+    store.deleteTopic('u')
+    end(store, 'commit')
+    end(store, 'commit', 8)
+    for (const seen of [store, open(disk)]) expect(seen.groupIds()).toEqual([])
+  })
+
+  test('compaction keeps what is pending, and then what counts', () => {
+    const disk = new MemoryDisk()
+    const store = open(disk)
+    const compactNow = (): void => {
+      const { log, compaction } = store.cleanable()
+      log.roll()
+      compact(log, compaction as NonNullable<typeof compaction>, { disk, nowMs: 600 })
+    }
+    store.commit('g', [entry('t', 0, 1)])
+    store.commitInTransaction('g', [entry('t', 0, 5)], producer)
+    compactNow()
+    expect([open(disk).get('g', t0)?.offset, open(disk).isPending('g', t0)]).toEqual([1, true])
+    end(store, 'abort')
+    store.commitInTransaction('h', [entry('t', 0, 7)], producer)
+    end(store, 'commit')
+    compactNow()
+    compactNow()
+    const again = open(disk)
+    expect([again.get('g', t0)?.offset, again.get('h', t0)?.offset]).toEqual([1, 7])
+    expect([again.isPending('g', t0), again.isPending('h', t0)]).toEqual([false, false])
   })
 })

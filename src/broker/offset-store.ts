@@ -1,40 +1,30 @@
 /**
- * The committed offsets of all groups. They are records in a compacted log of their own, in the
- * form in which Kafka keeps them in `__consumer_offsets` (key version 1, value version 3), and in
- * memory.
+ * The committed offsets of all groups: records in a compacted log of their own, and in memory. Those
+ * that a transaction commits are pending until its marker is in the log
+ * (org.apache.kafka.coordinator.group.OffsetMetadataManager).
  */
 import type { Clock } from '../base/clock.ts'
 import type { Disk } from '../base/disk.ts'
 import type { Log } from '../base/log.ts'
-import { Reader } from '../protocol/reader.ts'
+import { readMarker } from '../protocol/record-control.ts'
 import { RecordBatchReader } from '../protocol/record-batch.ts'
 import { RecordBatchBuilder } from '../protocol/record-builder.ts'
-import { Writer } from '../protocol/writer.ts'
 import type { CleanableLog } from './log-cleaner.ts'
+import type { TransactionMarker } from './log-transactions.ts'
+import {
+  decodeOffsetKey,
+  decodeOffsetValue,
+  encodeOffsetKey,
+  encodeOffsetValue,
+} from './offset-record.ts'
+import { OffsetTable, type CommittedOffset, type OffsetKey } from './offset-table.ts'
 import { PartitionLog } from './partition-log.ts'
-
-const keyVersion = 1
-const valueVersion = 3
 
 /** What is read from the log at once when it is opened. */
 const loadBytes = 1024 * 1024
 
 /** Small, so that compaction has something to do. */
 const segmentBytes = 4 * 1024 * 1024
-
-export interface CommittedOffset {
-  readonly offset: number
-  /** -1 when it was not told. */
-  readonly leaderEpoch: number
-  readonly metadata: string
-  readonly committedAtMs: number
-}
-
-/** A partition that a commit or a deletion is about. */
-export interface OffsetKey {
-  readonly topic: string
-  readonly partition: number
-}
 
 /** One partition of a commit. */
 export interface OffsetEntry extends OffsetKey {
@@ -43,13 +33,20 @@ export interface OffsetEntry extends OffsetKey {
   readonly metadata: string
 }
 
-/** By topic, then by partition. */
-type GroupOffsets = Map<string, Map<number, CommittedOffset>>
+/** Whose transaction offsets are part of. */
+export interface TransactionProducer {
+  readonly producerId: number
+  readonly producerEpoch: number
+}
+
+const noProducer: TransactionProducer = { producerId: -1, producerEpoch: -1 }
 
 export class OffsetStore {
   readonly #clock: Clock
   readonly #log: PartitionLog
-  readonly #groups = new Map<string, GroupOffsets>()
+  readonly #committed = new OffsetTable()
+  /** By the producer of the transaction. */
+  readonly #pending = new Map<number, OffsetTable>()
   readonly #builder = new RecordBatchBuilder()
 
   /** Reads what is stored. */
@@ -72,44 +69,72 @@ export class OffsetStore {
     this.#load()
   }
 
-  /** The groups that have committed anything. */
+  /** The log, for those who look after transactions. */
+  get log(): PartitionLog {
+    return this.#log
+  }
+
+  /** The groups that have committed anything, or are about to. */
   groupIds(): string[] {
-    return [...this.#groups.keys()]
+    const ids = new Set(this.#committed.groupIds())
+    for (const pending of this.#pending.values()) for (const id of pending.groupIds()) ids.add(id)
+    return [...ids]
   }
 
   has(groupId: string): boolean {
-    return this.#groups.has(groupId)
+    if (this.#committed.has(groupId)) return true
+    for (const pending of this.#pending.values()) if (pending.has(groupId)) return true
+    return false
   }
 
-  get(groupId: string, { topic, partition }: OffsetKey): CommittedOffset | undefined {
-    return this.#groups.get(groupId)?.get(topic)?.get(partition)
+  get(groupId: string, key: OffsetKey): CommittedOffset | undefined {
+    return this.#committed.get(groupId, key)
+  }
+
+  /** Whether an open transaction is about to commit something for the partition. */
+  isPending(groupId: string, key: OffsetKey): boolean {
+    for (const pending of this.#pending.values())
+      if (pending.get(groupId, key) !== undefined) return true
+    return false
   }
 
   /** All partitions for which the group has committed. */
   keys(groupId: string): OffsetKey[] {
-    const keys: OffsetKey[] = []
-    for (const [topic, partitions] of this.#groups.get(groupId) ?? [])
-      for (const partition of partitions.keys()) keys.push({ topic, partition })
-    return keys
+    return this.#committed.keys(groupId)
   }
 
   /** All entries, or, when the disk fails, none. @throws StreamsError `DISK_FAILED` */
   commit(groupId: string, entries: readonly OffsetEntry[]): void {
-    if (entries.length === 0) return
-    const committedAtMs = this.#clock.now()
-    const records = entries.map((entry) => ({
-      key: encodeKey(groupId, entry),
-      value: encodeValue({ ...entry, committedAtMs }),
-    }))
-    this.#append(records)
-    for (const entry of entries) this.#set(groupId, entry, { ...entry, committedAtMs })
+    this.#write(groupId, entries, noProducer)
+  }
+
+  /**
+   * As {@link commit}; the offsets hold when the transaction of the producer is committed.
+   *
+   * @throws StreamsError `DISK_FAILED`
+   */
+  commitInTransaction(
+    groupId: string,
+    entries: readonly OffsetEntry[],
+    producer: TransactionProducer,
+  ): void {
+    this.#write(groupId, entries, producer)
+  }
+
+  /** Ends the transaction of a producer in all groups. @throws StreamsError `DISK_FAILED` */
+  endTransaction(marker: TransactionMarker): void {
+    this.#log.appendMarker(marker)
+    this.#settle(marker)
   }
 
   /** Forgets partitions of a group; all of them by default. @throws StreamsError `DISK_FAILED` */
-  delete(groupId: string, keys: readonly OffsetKey[] = this.keys(groupId)): void {
-    const known = keys.filter((key) => this.get(groupId, key) !== undefined)
+  delete(groupId: string, keys: readonly OffsetKey[] = this.#allKeys(groupId)): void {
+    const known = keys.filter(
+      (key) => this.get(groupId, key) !== undefined || this.isPending(groupId, key),
+    )
     if (known.length === 0) return
-    this.#append(known.map((key) => ({ key: encodeKey(groupId, key), value: null })))
+    const records = known.map((key) => ({ key: encodeOffsetKey(groupId, key), value: null }))
+    this.#append(records, noProducer)
     for (const key of known) this.#remove(groupId, key)
   }
 
@@ -118,7 +143,7 @@ export class OffsetStore {
     for (const groupId of this.groupIds())
       this.delete(
         groupId,
-        this.keys(groupId).filter((key) => key.topic === topic),
+        this.#allKeys(groupId).filter((key) => key.topic === topic),
       )
   }
 
@@ -140,14 +165,68 @@ export class OffsetStore {
     this.#log.close()
   }
 
-  #append(records: readonly { key: Buffer; value: Buffer | null }[]): void {
+  #write(groupId: string, entries: readonly OffsetEntry[], producer: TransactionProducer): void {
+    if (entries.length === 0) return
+    const committedAtMs = this.#clock.now()
+    const records = entries.map((entry) => ({
+      key: encodeOffsetKey(groupId, entry),
+      value: encodeOffsetValue({ ...entry, committedAtMs }),
+    }))
+    const baseOffset = this.#append(records, producer)
+    const table = this.#tableOf(producer.producerId)
+    for (const [index, { topic, partition, offset, leaderEpoch, metadata }] of entries.entries()) {
+      const stored = { offset, leaderEpoch, metadata, committedAtMs, position: baseOffset + index }
+      table.set(groupId, { topic, partition }, stored)
+    }
+  }
+
+  /** Where offsets of this producer go; -1: those of no transaction. */
+  #tableOf(producerId: number): OffsetTable {
+    if (producerId < 0) return this.#committed
+    let table = this.#pending.get(producerId)
+    if (table === undefined) this.#pending.set(producerId, (table = new OffsetTable()))
+    return table
+  }
+
+  #settle({ producerId, type }: Pick<TransactionMarker, 'producerId' | 'type'>): void {
+    const pending = this.#pending.get(producerId)
+    this.#pending.delete(producerId)
+    if (pending !== undefined && type === 'commit') this.#committed.merge(pending)
+  }
+
+  /** Committed and pending. */
+  #allKeys(groupId: string): OffsetKey[] {
+    const keys = this.#committed.keys(groupId)
+    for (const pending of this.#pending.values()) {
+      for (const key of pending.keys(groupId))
+        if (this.get(groupId, key) === undefined) keys.push(key)
+    }
+    return keys
+  }
+
+  #remove(groupId: string, key: OffsetKey): void {
+    this.#committed.remove(groupId, key)
+    for (const [producerId, pending] of this.#pending) {
+      pending.remove(groupId, key)
+      if (pending.isEmpty) this.#pending.delete(producerId)
+    }
+  }
+
+  #append(
+    records: readonly { key: Buffer; value: Buffer | null }[],
+    producer: TransactionProducer,
+  ): number {
     const builder = this.#builder
     builder.reset()
     const now = this.#clock.now()
     for (const { key, value } of records) builder.append(key, value, now)
-    const producer = { producerId: -1, producerEpoch: -1, baseSequence: -1 }
-    this.#log.append(builder.build(producer), {
+    const isTransactional = producer.producerId >= 0
+    // As in Kafka there are no sequences: the epoch alone keeps an old producer out.
+    const batch = builder.build({ ...producer, baseSequence: -1, isTransactional })
+    return this.#log.append(batch, {
       ...producer,
+      baseSequence: -1,
+      isTransactional,
       lastOffsetDelta: records.length - 1,
       recordCount: records.length,
       maxTimestamp: now,
@@ -162,70 +241,31 @@ export class OffsetStore {
       if (bytes === 'out-of-range' || bytes.length === 0) return
       reader.reset(bytes)
       while (reader.nextBatch()) {
-        while (reader.next()) this.#apply(reader.key(), reader.value())
+        this.#loadBatch(reader)
         offset = reader.nextOffset
       }
     }
   }
 
-  #apply(key: Buffer | null, value: Buffer | null): void {
-    const decoded = key === null ? undefined : decodeKey(key)
-    if (decoded === undefined) return
-    if (value === null) this.#remove(decoded.groupId, decoded)
-    else this.#set(decoded.groupId, decoded, decodeValue(value))
+  #loadBatch(reader: RecordBatchReader): void {
+    if (reader.isControl) {
+      const marker = readMarker(reader.batchBytes())
+      if (marker === undefined || marker.type === 'other') return
+      this.#settle({ producerId: marker.producerId, type: marker.type })
+      return
+    }
+    const table = this.#tableOf(reader.isTransactional ? reader.producerId : -1)
+    while (reader.next()) {
+      const key = reader.key()
+      const decoded = key === null ? undefined : decodeOffsetKey(key)
+      if (decoded === undefined) continue
+      const { groupId, topic, partition } = decoded
+      const value = reader.value()
+      if (value === null) this.#remove(groupId, decoded)
+      else {
+        const stored = { ...decodeOffsetValue(value), position: reader.offset }
+        table.set(groupId, { topic, partition }, stored)
+      }
+    }
   }
-
-  #set(groupId: string, { topic, partition }: OffsetKey, committed: CommittedOffset): void {
-    let topics = this.#groups.get(groupId)
-    if (topics === undefined) this.#groups.set(groupId, (topics = new Map()))
-    let partitions = topics.get(topic)
-    if (partitions === undefined) topics.set(topic, (partitions = new Map()))
-    const { offset, leaderEpoch, metadata, committedAtMs } = committed
-    partitions.set(partition, { offset, leaderEpoch, metadata, committedAtMs })
-  }
-
-  #remove(groupId: string, { topic, partition }: OffsetKey): void {
-    const topics = this.#groups.get(groupId)
-    const partitions = topics?.get(topic)
-    partitions?.delete(partition)
-    if (partitions?.size === 0) topics?.delete(topic)
-    if (topics?.size === 0) this.#groups.delete(groupId)
-  }
-}
-
-function encodeKey(groupId: string, { topic, partition }: OffsetKey): Buffer {
-  const writer = new Writer(64)
-  writer.int16(keyVersion)
-  writer.string(groupId)
-  writer.string(topic)
-  writer.int32(partition)
-  return writer.finish()
-}
-
-/** Undefined for a record of another kind. */
-function decodeKey(bytes: Buffer): (OffsetKey & { groupId: string }) | undefined {
-  const reader = new Reader(bytes, { api: 'a key of the group offsets' })
-  if (reader.int16() !== keyVersion) return undefined
-  const groupId = reader.string()
-  const topic = reader.string()
-  return { groupId, topic, partition: reader.int32() }
-}
-
-function encodeValue({ offset, leaderEpoch, metadata, committedAtMs }: CommittedOffset): Buffer {
-  const writer = new Writer(64)
-  writer.int16(valueVersion)
-  writer.int64(offset)
-  writer.int32(leaderEpoch)
-  writer.string(metadata)
-  writer.int64(committedAtMs)
-  return writer.finish()
-}
-
-function decodeValue(bytes: Buffer): CommittedOffset {
-  const reader = new Reader(bytes, { api: 'a value of the group offsets' })
-  reader.int16()
-  const offset = reader.int64()
-  const leaderEpoch = reader.int32()
-  const metadata = reader.string()
-  return { offset, leaderEpoch, metadata, committedAtMs: reader.int64() }
 }

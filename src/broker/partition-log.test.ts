@@ -49,7 +49,7 @@ interface Producer {
 function append(
   log: PartitionLog,
   values: string[],
-  options: { timestamps?: number[]; producer?: Producer } = {},
+  options: { timestamps?: number[]; producer?: Producer; isTransactional?: boolean } = {},
 ): number {
   const builder = new RecordBatchBuilder()
   for (const [index, value] of values.entries()) {
@@ -57,7 +57,13 @@ function append(
     builder.append(null, Buffer.from(value), timestamp)
   }
   const { id, epoch, sequence } = options.producer ?? { id: -1, epoch: -1, sequence: -1 }
-  const batch = builder.build({ producerId: id, producerEpoch: epoch, baseSequence: sequence })
+  const { isTransactional = false } = options
+  const batch = builder.build({
+    producerId: id,
+    producerEpoch: epoch,
+    baseSequence: sequence,
+    isTransactional,
+  })
   return log.append(batch, {
     lastOffsetDelta: values.length - 1,
     recordCount: values.length,
@@ -65,6 +71,7 @@ function append(
     producerId: id,
     producerEpoch: epoch,
     baseSequence: sequence,
+    isTransactional,
     logAppendTimeMs: -1,
   })
 }
@@ -460,5 +467,107 @@ describe('watchers', () => {
     log.close()
     log.close()
     expect(heard).toEqual(['append, end 2', 'close'])
+  })
+})
+
+describe('transactions', () => {
+  const begin = (log: PartitionLog, value: string, id: number, sequence = 0): number =>
+    append(log, [value], { producer: { id, epoch: 0, sequence }, isTransactional: true })
+
+  const end = (log: PartitionLog, type: 'commit' | 'abort', producerId: number): void =>
+    log.appendMarker({ type, producerId, producerEpoch: 0, coordinatorEpoch: 3 })
+
+  /** Offsets of the batches that a reader of committed records gets. */
+  const readStable = (log: PartitionLog, from = 0): number[] => {
+    const limits = { bytesMax: 10_000, atLeastOne: true, before: log.lastStableOffset }
+    const bytes = log.read(from, limits) as Buffer
+    const reader = new RecordBatchReader()
+    reader.reset(bytes)
+    const offsets: number[] = []
+    while (reader.nextBatch()) offsets.push(reader.baseOffset)
+    return offsets
+  }
+
+  test('the last stable offset is that of the oldest open transaction', () => {
+    const log = openLog(newPlace())
+    append(log, ['a'])
+    begin(log, 'b', 7)
+    begin(log, 'c', 8)
+    append(log, ['d'])
+    expect([log.lastStableOffset, readStable(log), readStable(log, 1)]).toEqual([1, [0], []])
+    end(log, 'commit', 8)
+    expect(log.lastStableOffset).toBe(1)
+    end(log, 'commit', 7)
+    expect([log.lastStableOffset, log.endOffset]).toEqual([6, 6])
+    expect(readStable(log, 1)).toEqual([1, 2, 3, 4, 5])
+  })
+
+  test('open and aborted transactions are known again after a crash', () => {
+    const place = newPlace()
+    const log = openLog(place)
+    begin(log, 'a', 7)
+    begin(log, 'b', 8)
+    log.roll()
+    end(log, 'abort', 7)
+    begin(log, 'c', 7, 1)
+    const again = openLog(place)
+    expect([...again.transactions.open]).toEqual([...log.transactions.open])
+    expect(again.transactions.aborted).toEqual([
+      { producerId: 7, firstOffset: 0, lastOffset: 2, lastStableOffset: 1 },
+    ])
+    expect([again.lastStableOffset, again.endOffset]).toEqual([1, 4])
+    expect(again.producers.summaries()).toEqual(log.producers.summaries())
+  })
+
+  test('a marker that the disk refuses leaves the transaction open', () => {
+    const place = newPlace()
+    const log = openLog(place)
+    begin(log, 'a', 7)
+    place.disk.failWrite()
+    expect(() => end(log, 'commit', 7)).toThrow(StreamsError)
+    expect([log.lastStableOffset, log.endOffset]).toEqual([0, 1])
+    end(log, 'commit', 7)
+    expect([log.lastStableOffset, openLog(place).lastStableOffset]).toEqual([2, 2])
+  })
+
+  test('watchers hear of a marker', () => {
+    const log = openLog(newPlace())
+    begin(log, 'a', 7)
+    const heard: number[] = []
+    const onAppend = (): void => {
+      heard.push(log.lastStableOffset)
+    }
+    log.watchers.add({ onAppend, onClose: () => undefined })
+    end(log, 'abort', 7)
+    expect(heard).toEqual([2])
+  })
+
+  test('retention keeps what an open transaction may still make readable', () => {
+    const place = newPlace({ retentionMs: 1_000, retentionBytes: 10 })
+    const log = openLog(place)
+    append(log, ['a'], { timestamps: [1] })
+    log.roll()
+    begin(log, 'b', 7)
+    log.roll()
+    append(log, ['c'], { timestamps: [1] })
+    place.clock.advance(1_000_000)
+    log.deleteExpired()
+    expect([log.startOffset, log.endOffset]).toEqual([1, 3])
+    end(log, 'abort', 7)
+    place.clock.advance(2_000_000)
+    log.deleteExpired()
+    expect([log.startOffset, log.endOffset]).toEqual([4, 4])
+    expect(log.transactions.aborted).toEqual([])
+  })
+
+  test('deleting the records of an open transaction leaves its end to be found', () => {
+    const place = newPlace()
+    const log = openLog(place)
+    begin(log, 'a', 7)
+    append(log, ['b'])
+    log.deleteBefore(1)
+    expect(log.lastStableOffset).toBe(1)
+    end(log, 'abort', 7)
+    expect([log.lastStableOffset, readStable(log, 1)]).toEqual([3, [1, 2]])
   })
 })

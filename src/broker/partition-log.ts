@@ -1,9 +1,11 @@
 /**
  * The log of one partition: segments, the last of which is active and appended to.
  *
- *     start offset                                            end offset = high watermark
- *        v                                                          v
+ *     start offset                            last stable offset   end offset = high watermark
+ *        v                                          v                     v
  *     |  00..0.log (cleaned, offsets have gaps) | 00..812.log | 00..1500.log (active) |
+ *
+ * From the last stable offset on there are records of transactions that are open, and others.
  *
  * A directory holds the segments, `start-offset` and `checkpoint.json`. What is acknowledged has been
  * handed to the operating system; it is put on the medium when the log is closed.
@@ -13,14 +15,14 @@ import type { Clock } from '../base/clock.ts'
 import type { Disk } from '../base/disk.ts'
 import type { Log } from '../base/log.ts'
 import { patchBaseOffset, patchLeaderEpoch } from '../protocol/record-batch-patch.ts'
+import { buildControlBatch, readMarker } from '../protocol/record-control.ts'
 import type { BatchScanner } from './batch-scanner.ts'
+import type { BatchFacts } from './batch-validation.ts'
+import { LeaderEpochs, type EpochEnd } from './leader-epochs.ts'
 import { LogCheckpoint } from './log-checkpoint.ts'
-import {
-  LogSegment,
-  cleanedSuffix,
-  segmentBaseOffset,
-  type TimestampOffset,
-} from './log-segment.ts'
+import { recoverSegments } from './log-recovery.ts'
+import { LogSegment, type ReadLimits, type TimestampOffset } from './log-segment.ts'
+import { LogTransactions, type TransactionMarker } from './log-transactions.ts'
 import { ProducerStates } from './producer-states.ts'
 
 /** The settings of a topic that its logs obey; they may change while the log is open. */
@@ -42,34 +44,10 @@ export interface PartitionLogOptions {
   readonly leaderEpoch: number
 }
 
-/** Facts of a batch that was validated, and is to be appended. */
-export interface BatchFacts {
-  readonly lastOffsetDelta: number
-  readonly recordCount: number
-  readonly maxTimestamp: number
-  /** -1 without idempotence; so are epoch and sequence. */
-  readonly producerId: number
-  readonly producerEpoch: number
-  readonly baseSequence: number
-  /** -1 when the records have the producer's timestamps. */
-  readonly logAppendTimeMs: number
-}
-
-/** The end of a leader epoch; both -1 when nothing is known of it. */
-export interface EpochEnd {
-  readonly leaderEpoch: number
-  readonly endOffset: number
-}
-
 /** Takes note of appends, and of a log that comes to its end. */
 export interface LogWatcher {
   onAppend(sizeInBytes: number): void
   onClose(): void
-}
-
-interface EpochStart {
-  readonly epoch: number
-  readonly startOffset: number
 }
 
 /** What a read gives when its offset is not in the log. */
@@ -82,18 +60,18 @@ export class PartitionLog {
   readonly directory: string
   readonly leaderEpoch: number
   readonly producers = new ProducerStates()
+  readonly transactions = new LogTransactions()
   /** Told of every append, synchronously, after it. */
   readonly watchers = new Set<LogWatcher>()
   readonly #disk: Disk
   readonly #clock: Clock
-  readonly #log: Log
   readonly #settings: () => LogSettings
   readonly #checkpoint: LogCheckpoint
   /** Ascending, never empty; the last one is active. */
   #segments: LogSegment[]
   /** The segment before the active one that was read last: its file is open. */
   #lastRead: LogSegment | undefined
-  readonly #epochs: EpochStart[] = []
+  readonly #epochs: LeaderEpochs
   #startOffset: number
   #isOpen = true
 
@@ -103,10 +81,11 @@ export class PartitionLog {
     this.leaderEpoch = options.leaderEpoch
     this.#disk = options.disk
     this.#clock = options.clock
-    this.#log = options.log
     this.#settings = options.settings
     this.#checkpoint = new LogCheckpoint(options.disk, options.directory)
-    this.#segments = this.#recover()
+    this.#epochs = new LeaderEpochs(options.leaderEpoch)
+    const found = recoverSegments({ ...options, onBatch: (batch) => this.#replay(batch) })
+    this.#segments = found.length === 0 ? [this.#newSegment(0)] : found
     const first = this.#segments[0] as LogSegment
     this.#startOffset = Math.max(first.baseOffset, this.#checkpoint.startOffset)
     // A crash of the machine took more than what was deleted: the log goes on after that.
@@ -115,7 +94,8 @@ export class PartitionLog {
       this.#segments = [this.#newSegment(this.#startOffset)]
       this.#active.create()
     }
-    this.#noteEpoch(options.leaderEpoch, this.endOffset)
+    this.#epochs.note(options.leaderEpoch, this.endOffset)
+    this.transactions.forgetBefore(this.#startOffset)
   }
 
   /** The first offset that can be read. */
@@ -126,6 +106,12 @@ export class PartitionLog {
   /** The offset of the next record. With one replica it is the high watermark as well. */
   get endOffset(): number {
     return this.#active.nextOffset
+  }
+
+  /** Everything before it is decided: committed, aborted, or never in a transaction. */
+  get lastStableOffset(): number {
+    const firstUnstable = this.transactions.firstUnstableOffset ?? this.endOffset
+    return Math.max(this.#startOffset, firstUnstable)
   }
 
   /** Bytes of all segments. */
@@ -163,20 +149,45 @@ export class PartitionLog {
     patchBaseOffset(batch, baseOffset)
     patchLeaderEpoch(batch, this.leaderEpoch)
     this.#active.append(batch, { lastOffset, maxTimestamp: facts.maxTimestamp })
-    if (facts.producerId >= 0) this.producers.add({ ...facts, baseOffset, lastOffset })
+    if (facts.producerId >= 0) {
+      this.producers.add({ ...facts, baseOffset, lastOffset })
+      if (facts.isTransactional) this.transactions.add(facts.producerId, baseOffset)
+    }
     for (const watcher of this.watchers) watcher.onAppend(batch.length)
     return baseOffset
   }
 
   /**
-   * Whole batches from the one that holds the offset on, at most `bytesMax` together; the first one
-   * in any case when `atLeastOne` is set. No bytes at the end of the log.
+   * Appends the marker that ends a transaction, whether its producer wrote here or not.
+   *
+   * @throws StreamsError `DISK_FAILED`; the log is then as before.
    */
-  read(offset: number, options: { bytesMax: number; atLeastOne: boolean }): Buffer | OutOfRange {
+  appendMarker(marker: TransactionMarker): void {
+    assert(this.#isOpen, 'a closed log is not written to')
+    const timestamp = this.#clock.now()
+    const offset = this.endOffset
+    const partitionLeaderEpoch = this.leaderEpoch
+    const batch = buildControlBatch({
+      ...marker,
+      timestamp,
+      baseOffset: offset,
+      partitionLeaderEpoch,
+    })
+    if (this.#mustRoll(batch.length)) this.roll()
+    this.#active.append(batch, { lastOffset: offset, maxTimestamp: timestamp })
+    this.#noteMarker(marker, { offset, timestamp })
+    for (const watcher of this.watchers) watcher.onAppend(batch.length)
+  }
+
+  /**
+   * Whole batches from the one that holds the offset on, at most `bytesMax` together; the first one
+   * in any case when `atLeastOne` is set. No bytes at the end of the log, or of what is wanted.
+   */
+  read(offset: number, limits: ReadLimits): Buffer | OutOfRange {
     if (offset < this.#startOffset || offset > this.endOffset) return 'out-of-range'
     for (let index = this.#indexOf(offset); index < this.#segments.length; index += 1) {
       const segment = this.#use(index)
-      const bytes = segment.read(offset, options)
+      const bytes = segment.read(offset, limits)
       if (bytes !== undefined) return bytes
     }
     return noBytes
@@ -207,16 +218,12 @@ export class PartitionLog {
    * Where the records of a leader epoch end, as a consumer asks to find out whether any were lost.
    */
   epochEnd(epoch: number): EpochEnd {
-    if (epoch === this.leaderEpoch) return { leaderEpoch: epoch, endOffset: this.endOffset }
-    const next = this.#epochs.findIndex((start) => start.epoch > epoch)
-    if (next < 0) return { leaderEpoch: -1, endOffset: -1 }
-    const endOffset = (this.#epochs[next] as EpochStart).startOffset
-    return { leaderEpoch: this.#epochs[next - 1]?.epoch ?? epoch, endOffset }
+    return this.#epochs.endOf(epoch, this.endOffset)
   }
 
   /** The leader epoch in which the record at this offset was, or will be, appended. */
   epochOf(offset: number): number {
-    return this.#epochs.findLast((start) => start.startOffset <= offset)?.epoch ?? this.leaderEpoch
+    return this.#epochs.at(offset)
   }
 
   /**
@@ -228,7 +235,7 @@ export class PartitionLog {
     assert(offset <= this.endOffset, 'only what is there can be deleted')
     if (offset <= this.#startOffset) return
     this.#checkpoint.setStartOffset(offset)
-    this.#startOffset = offset
+    this.#setStartOffset(offset)
     if (offset === this.endOffset && this.#active.size > 0) this.roll()
     this.#dropWhile((segment) => segment.nextOffset <= offset)
   }
@@ -237,7 +244,10 @@ export class PartitionLog {
   deleteExpired(): number {
     const { retentionMs, retentionBytes } = this.#settings()
     const nowMs = this.#clock.now()
+    // A transaction that is open may be read from its first record on when it is committed.
+    const stableOffset = this.lastStableOffset
     const isExpired = (segment: LogSegment): boolean =>
+      segment.nextOffset <= stableOffset &&
       nowMs - (segment.maxTimestamp < 0 ? segment.createdAtMs : segment.maxTimestamp) > retentionMs
     // An active segment with nothing but expired records goes too.
     if (this.#active.size > 0 && this.#segments.every(isExpired)) this.roll()
@@ -245,9 +255,10 @@ export class PartitionLog {
     let excess = this.size - retentionBytes
     const excessCount = this.#dropWhile((segment) => {
       excess -= segment.size
-      return excess >= 0
+      return excess >= 0 && segment.nextOffset <= stableOffset
     })
-    this.#startOffset = Math.max(this.#startOffset, (this.#segments[0] as LogSegment).baseOffset)
+    const firstOffset = (this.#segments[0] as LogSegment).baseOffset
+    if (firstOffset > this.#startOffset) this.#setStartOffset(firstOffset)
     return expiredCount + excessCount
   }
 
@@ -309,6 +320,11 @@ export class PartitionLog {
     this.watchers.clear()
   }
 
+  #setStartOffset(offset: number): void {
+    this.#startOffset = offset
+    this.transactions.forgetBefore(offset)
+  }
+
   #newSegment(baseOffset: number): LogSegment {
     return new LogSegment(this.#disk, this.directory, { baseOffset, nowMs: this.#clock.now() })
   }
@@ -357,66 +373,34 @@ export class PartitionLog {
     return count
   }
 
-  #noteEpoch(epoch: number, startOffset: number): void {
-    const last = this.#epochs.at(-1)
-    if (last === undefined || epoch > last.epoch) this.#epochs.push({ epoch, startOffset })
-  }
-
-  #recover(): LogSegment[] {
-    this.#disk.makeDirectory(this.directory)
-    const names = this.#disk.list(this.directory)
-    for (const name of names.filter((other) => other.endsWith(cleanedSuffix)))
-      this.#disk.remove(`${this.directory}/${name}`)
-    const offsets = names.flatMap((name) => segmentBaseOffset(name) ?? [])
-    const segments: LogSegment[] = []
-    for (const [index, baseOffset] of offsets.entries()) {
-      const expected = segments.at(-1)?.nextOffset ?? baseOffset
-      const segment = this.#newSegment(baseOffset)
-      if (baseOffset < expected) {
-        // Its records are in a cleaned segment, which a crash kept from replacing it.
-        segment.remove()
-        continue
-      }
-      const { cutBytes, isDamaged } = segment.recover((batch) => this.#replay(batch))
-      segments.push(segment)
-      if (cutBytes === 0) {
-        if (index < offsets.length - 1) segment.release()
-        continue
-      }
-      const facts = { path: segment.path, cutBytes, endOffset: segment.nextOffset }
-      if (!isDamaged && index === offsets.length - 1) {
-        this.#log.info('cut off a torn batch at the end of a log', facts)
-        continue
-      }
-      this.#log.error('a log is damaged; what follows was set aside in files named .cut', facts)
-      this.#setAside(offsets.slice(index + 1))
-      break
-    }
-    return segments.length === 0 ? [this.#newSegment(0)] : segments
-  }
-
-  /**
-   * After a damaged batch nothing of the log may be served: readers would not see that some is
-   * missing.
-   */
-  #setAside(baseOffsets: readonly number[]): void {
-    for (const baseOffset of baseOffsets) {
-      const { path } = this.#newSegment(baseOffset)
-      this.#disk.rename(path, `${path}.cut`)
-    }
-  }
-
   #replay(batch: BatchScanner): void {
-    this.#noteEpoch(batch.partitionLeaderEpoch, batch.baseOffset)
-    if (batch.producerId < 0 || batch.isControl) return
+    const { producerId, producerEpoch, baseOffset, lastOffset, maxTimestamp } = batch
+    this.#epochs.note(batch.partitionLeaderEpoch, baseOffset)
+    if (producerId < 0) return
+    if (batch.isControl) {
+      const marker = readMarker(batch.batch())
+      if (marker !== undefined && marker.type !== 'other')
+        this.#noteMarker(
+          { ...marker, type: marker.type },
+          { offset: baseOffset, timestamp: maxTimestamp },
+        )
+      return
+    }
     this.producers.add({
-      producerId: batch.producerId,
-      producerEpoch: batch.producerEpoch,
+      producerId,
+      producerEpoch,
       baseSequence: batch.baseSequence,
       recordCount: batch.recordCount,
-      baseOffset: batch.baseOffset,
-      lastOffset: batch.lastOffset,
-      logAppendTimeMs: batch.isLogAppendTime ? batch.maxTimestamp : -1,
+      baseOffset,
+      lastOffset,
+      maxTimestamp,
+      logAppendTimeMs: batch.isLogAppendTime ? maxTimestamp : -1,
     })
+    if (batch.isTransactional) this.transactions.add(producerId, baseOffset)
+  }
+
+  #noteMarker(marker: TransactionMarker, at: { offset: number; timestamp: number }): void {
+    this.producers.addMarker({ ...marker, ...at })
+    this.transactions.end(marker, at.offset)
   }
 }

@@ -22,6 +22,7 @@ const batch = ({
   recordCount: count,
   baseOffset: offset,
   lastOffset: offset + count - 1,
+  maxTimestamp: 1_000,
   logAppendTimeMs: -1,
 })
 
@@ -103,5 +104,40 @@ describe('ProducerStates', () => {
     expect(states.size).toBe(10_000)
     expect(verdict(states, { sequence: 9, id: 1 })).toBe('append')
     expect(verdict(states, { sequence: 9, id: 0 })).toBe('OUT_OF_ORDER_SEQUENCE_NUMBER')
+  })
+
+  test('a marker of the same epoch changes no sequence; one of a newer epoch begins at 0', () => {
+    const states = statesAfter({ sequence: 0, count: 3 })
+    const marker = { producerId: 7, coordinatorEpoch: 4, offset: 3, timestamp: 2_000 }
+    states.addMarker({ ...marker, producerEpoch: 0 })
+    expect(verdict(states, { sequence: 0, count: 3 })).toBe(0)
+    expect(verdict(states, { sequence: 3 })).toBe('append')
+    states.addMarker({ ...marker, producerEpoch: 1 })
+    expect(verdict(states, { sequence: 3 })).toBe('INVALID_PRODUCER_EPOCH')
+    expect(verdict(states, { sequence: 3, epoch: 1 })).toBe('OUT_OF_ORDER_SEQUENCE_NUMBER')
+    expect(verdict(states, { sequence: 0, epoch: 1 })).toBe('append')
+    expect(states.summaries()).toEqual([
+      {
+        producerId: 7,
+        producerEpoch: 1,
+        lastSequence: -1,
+        lastTimestamp: 2_000,
+        coordinatorEpoch: 4,
+      },
+    ])
+    expect([states.isNewestBatch(7, 3), states.isNewestBatch(7, 2)]).toEqual([true, false])
+  })
+
+  test('a producer that is known from a marker only begins at 0', () => {
+    const states = new ProducerStates()
+    states.addMarker({
+      producerId: 7,
+      producerEpoch: 2,
+      coordinatorEpoch: 0,
+      offset: 0,
+      timestamp: 0,
+    })
+    expect(verdict(states, { sequence: 1, epoch: 2 })).toBe('OUT_OF_ORDER_SEQUENCE_NUMBER')
+    expect(verdict(states, { sequence: 0, epoch: 2 })).toBe('append')
   })
 })

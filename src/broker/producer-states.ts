@@ -8,6 +8,9 @@ const producersRememberedMax = 10_000
 
 const sequenceMax = 0x7fff_ffff
 
+/** What stands for a sequence before the first one. */
+const noSequence = -1
+
 /** One batch of an idempotent producer. */
 export interface ProducedBatch {
   readonly producerId: number
@@ -16,8 +19,18 @@ export interface ProducedBatch {
   readonly recordCount: number
   readonly baseOffset: number
   readonly lastOffset: number
+  readonly maxTimestamp: number
   /** The time that the broker gave to the records, -1 when they have the producer's. */
   readonly logAppendTimeMs: number
+}
+
+/** The marker that ended a transaction of a producer. */
+export interface ProducerMarker {
+  readonly producerId: number
+  readonly producerEpoch: number
+  readonly coordinatorEpoch: number
+  readonly offset: number
+  readonly timestamp: number
 }
 
 /** What becomes of a batch that arrives. */
@@ -38,15 +51,32 @@ export interface RememberedBatch {
 
 interface ProducerState {
   readonly epoch: number
-  /** Oldest first, never empty. */
+  /** Oldest first; empty when the epoch is known from a marker only. */
   readonly batches: RememberedBatch[]
+  /** Of the last marker, -1 before the first. */
+  coordinatorEpoch: number
+  /** Of the last marker, -1 before the first. */
+  markerOffset: number
+  lastTimestamp: number
+}
+
+/** One line of a list of producers. */
+export interface ProducerSummary {
+  readonly producerId: number
+  readonly producerEpoch: number
+  /** -1 when it has written nothing in this epoch. */
+  readonly lastSequence: number
+  readonly lastTimestamp: number
+  /** -1 when it has ended no transaction here. */
+  readonly coordinatorEpoch: number
 }
 
 const append: SequenceVerdict = { kind: 'append' }
 
 /**
  * What a partition knows about its idempotent producers (org.apache.kafka.storage.internals.log.
- * ProducerStateManager). It is a function of the log: recovery replays the batches through `add`.
+ * ProducerStateManager). It is a function of the log: recovery replays the batches through `add`,
+ * the markers through `addMarker`.
  */
 export class ProducerStates {
   /** In the order of their last batches. */
@@ -54,6 +84,22 @@ export class ProducerStates {
 
   get size(): number {
     return this.#producers.size
+  }
+
+  /** Everybody who is remembered; who was silent for longest is first. */
+  summaries(): ProducerSummary[] {
+    return [...this.#producers].map(([producerId, state]) => ({
+      producerId,
+      producerEpoch: state.epoch,
+      lastSequence: state.batches.at(-1)?.lastSequence ?? noSequence,
+      lastTimestamp: state.lastTimestamp,
+      coordinatorEpoch: state.coordinatorEpoch,
+    }))
+  }
+
+  /** The epoch of a producer's last batch or marker; undefined when it is not remembered. */
+  epochOf(producerId: number): number | undefined {
+    return this.#producers.get(producerId)?.epoch
   }
 
   /**
@@ -74,37 +120,64 @@ export class ProducerStates {
       (known) => known.baseSequence === batch.baseSequence && known.lastSequence === lastSequence,
     )
     if (twin !== undefined) return { kind: 'duplicate', of: twin }
-    const newest = state.batches.at(-1) as RememberedBatch
-    return batch.baseSequence === sequenceAfter(newest.lastSequence, 1)
+    const newest = state.batches.at(-1)?.lastSequence ?? noSequence
+    return batch.baseSequence === sequenceAfter(newest, 1)
       ? append
       : refused('OUT_OF_ORDER_SEQUENCE_NUMBER')
   }
 
   /** Remembers a batch that is in the log. */
   add(batch: ProducedBatch): void {
-    const { producerId, producerEpoch, baseSequence, baseOffset, lastOffset } = batch
-    const known = this.#producers.get(producerId)
-    const state: ProducerState =
-      known !== undefined && known.epoch === producerEpoch
-        ? known
-        : { epoch: producerEpoch, batches: [] }
+    const { producerId, baseSequence, baseOffset, lastOffset } = batch
+    const state = this.#touch(producerId, batch.producerEpoch)
     // Compaction takes records away, but never changes the offsets that a batch spans: these tell
     // how many sequence numbers it used.
     const lastSequence = sequenceAfter(baseSequence, lastOffset - baseOffset)
     const { logAppendTimeMs } = batch
     state.batches.push({ baseSequence, lastSequence, baseOffset, lastOffset, logAppendTimeMs })
     if (state.batches.length > batchesRememberedMax) state.batches.shift()
+    state.lastTimestamp = batch.maxTimestamp
+  }
+
+  /** Remembers a marker that is in the log: batches of an older epoch are refused from now on. */
+  addMarker(marker: ProducerMarker): void {
+    const state = this.#touch(marker.producerId, marker.producerEpoch)
+    state.coordinatorEpoch = marker.coordinatorEpoch
+    state.markerOffset = marker.offset
+    state.lastTimestamp = marker.timestamp
+  }
+
+  /**
+   * Whether recovery needs this batch, or marker, to know where its producer was: compaction keeps
+   * it.
+   */
+  isNewestBatch(producerId: number, lastOffset: number): boolean {
+    const state = this.#producers.get(producerId)
+    return (
+      state !== undefined && (state.batches.at(-1)?.lastOffset ?? state.markerOffset) === lastOffset
+    )
+  }
+
+  /** The state of a producer that has just written: it becomes the last that is forgotten. */
+  #touch(producerId: number, epoch: number): ProducerState {
+    const known = this.#producers.get(producerId)
+    const state: ProducerState =
+      known !== undefined && known.epoch === epoch
+        ? known
+        : {
+            epoch,
+            batches: [],
+            coordinatorEpoch: known?.coordinatorEpoch ?? -1,
+            markerOffset: known?.markerOffset ?? -1,
+            lastTimestamp: -1,
+          }
     this.#producers.delete(producerId)
     this.#producers.set(producerId, state)
     if (this.#producers.size > producersRememberedMax) {
       const oldest = this.#producers.keys().next().value as number
       this.#producers.delete(oldest)
     }
-  }
-
-  /** Whether recovery needs this batch to know where its producer was: compaction keeps it. */
-  isNewestBatch(producerId: number, lastOffset: number): boolean {
-    return this.#producers.get(producerId)?.batches.at(-1)?.lastOffset === lastOffset
+    return state
   }
 }
 

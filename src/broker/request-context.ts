@@ -4,6 +4,7 @@ import type { BrokerIdentity } from './broker-identity.ts'
 import type { GroupCoordinator } from './group-coordinator.ts'
 import type { ConfigValues } from './topic-configs.ts'
 import type { Topics } from './topics.ts'
+import type { TransactionCoordinator } from './transaction-coordinator.ts'
 
 /** The only broker of its cluster has this id. */
 export const nodeId = 1
@@ -15,14 +16,24 @@ export interface BrokerParts {
   readonly identity: BrokerIdentity
   readonly topics: Topics
   readonly groups: GroupCoordinator
+  readonly transactions: TransactionCoordinator
   /** Of the broker, for settings that a topic does not have. */
   readonly topicDefaults: ConfigValues
   readonly autoCreateTopics: boolean
   readonly defaultPartitions: number
   /** Where clients find the broker. */
   readonly endpoint: { readonly host: string; readonly port: number }
+  /** What the cluster has agreed on, by name and level. */
+  readonly features: ReadonlyMap<string, FeatureLevels>
   /** Key, first and last version of every API that is answered. */
   readonly apiRanges: readonly ApiRange[]
+}
+
+/** A feature of the cluster: the levels that the broker could have, and the one that is in force. */
+export interface FeatureLevels {
+  readonly min: number
+  readonly max: number
+  readonly level: number
 }
 
 export interface ApiRange {

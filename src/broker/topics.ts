@@ -316,8 +316,12 @@ export class Topics {
   }
 }
 
+/** Kafka keeps these for itself; here their records are in logs that are no topics. */
+const internalTopics: readonly string[] = ['__consumer_offsets', '__transaction_state']
+
 /** Kafka's rule for names; undefined when the name is good. */
 export function topicNameProblem(name: string): string | undefined {
+  if (internalTopics.includes(name)) return `The topic name "${name}" is the broker's own.`
   if (name === '') return 'The topic name is empty.'
   if (name === '.' || name === '..') return `The topic name cannot be "${name}".`
   if (name.length > nameLengthMax)

@@ -6,7 +6,7 @@
  *     value  int16 version 0 | int32 coordinator epoch
  */
 import { StreamsError } from '../errors.ts'
-import type { RecordBatchReader } from './record-batch.ts'
+import { RecordBatchReader } from './record-batch.ts'
 import { RecordBatchBuilder } from './record-builder.ts'
 
 /** How a transaction ended. `other` marks are of the cluster's own and concern no consumer. */
@@ -61,4 +61,27 @@ export function readControlType(reader: RecordBatchReader): ControlType {
   const type = buffer.readInt16BE(keyStart + 2)
   if (type === commitType) return 'commit'
   return type === abortType ? 'abort' : 'other'
+}
+
+/** A marker as it is in a log. */
+export interface Marker {
+  readonly type: ControlType
+  readonly producerId: number
+  readonly producerEpoch: number
+  readonly coordinatorEpoch: number
+}
+
+/**
+ * The marker of a control batch; undefined when compaction has taken it away.
+ *
+ * @throws StreamsError `RECORD_BATCH_CORRUPT` when it is no marker.
+ */
+export function readMarker(batch: Buffer): Marker | undefined {
+  const reader = new RecordBatchReader()
+  reader.reset(batch)
+  if (!reader.nextBatch() || !reader.next()) return undefined
+  const { producerId, producerEpoch, buffer, valueStart, valueEnd } = reader
+  const hasEpoch = valueEnd - valueStart >= valueBytes
+  const coordinatorEpoch = hasEpoch ? buffer.readInt32BE(valueStart + 2) : -1
+  return { type: readControlType(reader), producerId, producerEpoch, coordinatorEpoch }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { silentLog } from '../../src/base/log.ts'
 import { MemoryDisk } from '../../src/base/memory-disk.ts'
 import { systemPorts, type Ports, type StreamsConfig } from '../../src/config.ts'
-import { startBroker, type Broker } from '../../src/broker/index.ts'
+import { startBroker, type Broker, type BrokerOptions } from '../../src/broker/index.ts'
 import { Admin } from '../../src/client/admin.ts'
 import { Fetcher } from '../../src/client/fetcher.ts'
 import { KafkaClient } from '../../src/client/kafka-client.ts'
@@ -51,16 +51,16 @@ interface TestBroker {
   close(): Promise<void>
 }
 
-async function startDevBroker(): Promise<TestBroker> {
+async function startDevBroker(options: BrokerOptions = {}): Promise<TestBroker> {
   const disk = new MemoryDisk()
-  let broker: Broker = await startBroker({ disk, autoCreateTopics: false })
+  let broker: Broker = await startBroker({ disk, autoCreateTopics: false, ...options })
   return {
     address: broker.address,
     isShared: false,
     restart: async () => {
       const { port } = broker
       await broker.close()
-      broker = await startBroker({ disk, port, autoCreateTopics: false })
+      broker = await startBroker({ disk, port, autoCreateTopics: false, ...options })
     },
     clean: () => broker.clean(),
     close: () => broker.close(),
@@ -110,8 +110,8 @@ export class TestCluster implements AsyncDisposable {
   }
 
   /** On a dev broker, also in a run on a real Kafka: for tests that compare the two. */
-  static async onDevBroker(): Promise<TestCluster> {
-    return new TestCluster(await startDevBroker())
+  static async onDevBroker(options: BrokerOptions = {}): Promise<TestCluster> {
+    return new TestCluster(await startDevBroker(options))
   }
 
   get address(): string {

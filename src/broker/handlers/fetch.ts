@@ -1,6 +1,7 @@
 import { emptyBytes } from '../../base/bytes.ts'
 import { errorCode } from '../../protocol/error-codes.ts'
 import type { fetch } from '../../protocol/messages/1-fetch.ts'
+import { batchPosition, lengthEnd, readInt64 } from '../../protocol/record-batch-layout.ts'
 import type { RequestOf, ResponseInputOf } from '../../protocol/schema.ts'
 import { awaitAppends } from '../append-wait.ts'
 import type { PartitionLog } from '../partition-log.ts'
@@ -26,24 +27,32 @@ const waitMsMax = 10 * 60_000
 const readCommitted = 1
 
 /**
- * Reads batches from the asked offsets on. With less than `minBytes` at hand, the answer waits for
- * appends up to `maxWaitMs`. There are no fetch sessions: every answer is session 0, which tells
- * the client to name all its partitions each time.
+ * Reads batches from the asked offsets on, for readers of committed records up to the last stable
+ * offset. With less than `minBytes` at hand, the answer waits for more up to `maxWaitMs`. There are
+ * no fetch sessions: every answer is session 0, which tells the client to name all its partitions
+ * each time.
  */
 export async function handleFetch(request: Request, context: RequestContext): Promise<Response> {
   if (request.sessionId !== 0)
     return { errorCode: errorCode.FETCH_SESSION_ID_NOT_FOUND, sessionId: 0, responses: [] }
-  const first = new FetchRound(request, context)
-  const missingBytes = request.minBytes - first.bytes
-  if (first.hasError || missingBytes <= 0 || request.maxWaitMs <= 0) return first.response
-  await awaitAppends(first.logs, {
-    bytes: missingBytes,
-    waitMs: Math.min(request.maxWaitMs, waitMsMax),
-    clock: context.broker.clock,
-    signal: context.signal,
-  })
-  // Topics may have come and gone meanwhile: everything is looked up again.
-  return new FetchRound(request, context).response
+  const { clock } = context.broker
+  const deadlineMs = clock.monotonic() + Math.min(request.maxWaitMs, waitMsMax)
+  for (;;) {
+    // Topics may have come and gone meanwhile: everything is looked up again.
+    const round = new FetchRound(request, context)
+    const missingBytes = request.minBytes - round.bytes
+    const waitMs = deadlineMs - clock.monotonic()
+    if (round.hasError || missingBytes <= 0 || waitMs <= 0 || context.signal.aborted)
+      return round.response
+    const how = request.isolationLevel === readCommitted ? 'stable' : 'any'
+    await awaitAppends(round.logs, {
+      how,
+      bytes: missingBytes,
+      waitMs,
+      clock,
+      signal: context.signal,
+    })
+  }
 }
 
 /** One pass over the partitions of a request. */
@@ -96,9 +105,11 @@ class FetchRound {
       partitionIndex: requested.partition,
       errorCode: errorCode.NONE,
       highWatermark: log.endOffset,
-      lastStableOffset: log.endOffset,
+      lastStableOffset: log.lastStableOffset,
       logStartOffset: log.startOffset,
-      abortedTransactions: this.#request.isolationLevel === readCommitted ? [] : null,
+      abortedTransactions: this.#readsCommitted
+        ? log.transactions.abortedIn(requested.fetchOffset, offsetAfter(records))
+        : null,
       records,
     }
   }
@@ -108,9 +119,14 @@ class FetchRound {
       bytesMax: Math.min(partitionMaxBytes, this.#bytesMax - this.bytes),
       // A batch that is larger than the limits must come through all the same, alone.
       atLeastOne: this.bytes === 0,
+      ...(this.#readsCommitted ? { before: log.lastStableOffset } : {}),
     })
     if (records !== 'out-of-range') return records
     throw new Refusal('OFFSET_OUT_OF_RANGE', `Offset ${fetchOffset} is not in the log.`)
+  }
+
+  get #readsCommitted(): boolean {
+    return this.#request.isolationLevel === readCommitted
   }
 
   #find({ topic: name, topicId }: RequestedTopic, partition: number): PartitionLog {
@@ -134,4 +150,17 @@ class FetchRound {
     if (refusal.error !== 'FENCED_LEADER_EPOCH' || this.#context.apiVersion < 12) return undefined
     return { leaderId: nodeId, leaderEpoch: this.#find(topic, partition).leaderEpoch }
   }
+}
+
+/** The offset after whole batches; 0 without any. */
+function offsetAfter(records: Buffer): number {
+  let nextOffset = 0
+  for (let at = 0; at < records.length;) {
+    nextOffset =
+      readInt64(records, at + batchPosition.baseOffset) +
+      records.readInt32BE(at + batchPosition.lastOffsetDelta) +
+      1
+    at += records.readInt32BE(at + batchPosition.length) + lengthEnd
+  }
+  return nextOffset
 }

@@ -16,8 +16,16 @@ const special = { latest: -1, earliest: -2, maxTimestamp: -3, earliestLocal: -4 
 
 const none = -1
 
-/** Finds offsets by time, and the ends of the logs. */
-export function handleListOffsets({ topics }: Request, context: RequestContext): Response {
+const readCommitted = 1
+
+/**
+ * Finds offsets by time, and the ends of the logs: for readers of committed records nothing at or
+ * after the last stable offset.
+ */
+export function handleListOffsets(
+  { topics, isolationLevel }: Request,
+  context: RequestContext,
+): Response {
   return {
     topics: topics.map(({ name, partitions }) => ({
       name,
@@ -28,7 +36,8 @@ export function handleListOffsets({ topics }: Request, context: RequestContext):
             throw new Refusal('UNKNOWN_TOPIC_OR_PARTITION', `There is no topic ${name}.`)
           const problem = leaderEpochProblem(log, currentLeaderEpoch)
           if (problem !== undefined) throw problem
-          return describe(log, find(log, timestamp), context.apiVersion)
+          const endOffset = isolationLevel === readCommitted ? log.lastStableOffset : log.endOffset
+          return describe(log, find(log, timestamp, endOffset), context.apiVersion)
         })
         return outcome instanceof Refusal
           ? { partitionIndex, errorCode: outcome.code }
@@ -38,17 +47,22 @@ export function handleListOffsets({ topics }: Request, context: RequestContext):
   }
 }
 
-function find(log: PartitionLog, timestamp: number): TimestampOffset | undefined {
+function find(
+  log: PartitionLog,
+  timestamp: number,
+  endOffset: number,
+): TimestampOffset | undefined {
   switch (timestamp) {
     case special.latest:
-      return { timestamp: none, offset: log.endOffset }
+      return { timestamp: none, offset: endOffset }
     case special.earliest:
     case special.earliestLocal:
       return { timestamp: none, offset: log.startOffset }
-    case special.maxTimestamp:
-      return log.findMaxTimestamp()
-    default:
-      return log.findTimestamp(timestamp)
+    default: {
+      const found =
+        timestamp === special.maxTimestamp ? log.findMaxTimestamp() : log.findTimestamp(timestamp)
+      return found !== undefined && found.offset < endOffset ? found : undefined
+    }
   }
 }
 

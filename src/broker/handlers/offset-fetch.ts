@@ -15,12 +15,12 @@ const batchedVersion = 8
 /** Tells what groups have committed; an offset of -1 where they have not. */
 export function handleOffsetFetch(request: Request, context: RequestContext): Response {
   const { offsets } = context.broker.groups
-  if (context.apiVersion < batchedVersion)
-    return { topics: describe(offsets, request.groupId, request.topics) }
+  const { requireStable } = request
+  if (context.apiVersion < batchedVersion) return { topics: describe(offsets, request) }
   return {
     groups: request.groups.map(({ groupId, topics }) => ({
       groupId,
-      topics: describe(offsets, groupId, topics),
+      topics: describe(offsets, { groupId, topics, requireStable }),
       errorCode: errorCode.NONE,
     })),
   }
@@ -28,19 +28,25 @@ export function handleOffsetFetch(request: Request, context: RequestContext): Re
 
 function describe(
   offsets: OffsetStore,
-  groupId: string,
-  topics: RequestedTopics,
+  {
+    groupId,
+    topics,
+    requireStable,
+  }: { groupId: string; topics: RequestedTopics; requireStable: boolean },
 ): GroupResponse['topics'] {
   return (topics ?? committedTopics(offsets, groupId)).map(({ name, partitionIndexes }) => ({
     name,
     partitions: partitionIndexes.map((partitionIndex) => {
-      const committed = offsets.get(groupId, { topic: name, partition: partitionIndex })
+      const key = { topic: name, partition: partitionIndex }
+      // A transaction is about to change it: who goes on from it would read twice.
+      const isUnstable = requireStable && offsets.isPending(groupId, key)
+      const committed = isUnstable ? undefined : offsets.get(groupId, key)
       return {
         partitionIndex,
         committedOffset: committed?.offset ?? -1,
         committedLeaderEpoch: committed?.leaderEpoch ?? -1,
         metadata: committed?.metadata ?? '',
-        errorCode: errorCode.NONE,
+        errorCode: isUnstable ? errorCode.UNSTABLE_OFFSET_COMMIT : errorCode.NONE,
       }
     }),
   }))

@@ -1,10 +1,12 @@
 import { StreamsError } from '../../errors.ts'
-import { errorCode } from '../../protocol/error-codes.ts'
+import { errorCode, type KafkaErrorName } from '../../protocol/error-codes.ts'
 import type { produce } from '../../protocol/messages/0-produce.ts'
 import type { RequestOf, ResponseInputOf } from '../../protocol/schema.ts'
-import { validateBatch } from '../batch-validation.ts'
+import { validateBatch, type BatchFacts } from '../batch-validation.ts'
+import type { PartitionLog } from '../partition-log.ts'
 import { Refusal, orRefusal } from '../refusal.ts'
 import type { RequestContext } from '../request-context.ts'
+import { writeProblems } from '../transactional-write.ts'
 
 type Request = RequestOf<typeof produce>
 type Response = ResponseInputOf<typeof produce>
@@ -12,10 +14,16 @@ type PartitionResponse = Response['responses'][number]['partitionResponses'][num
 
 const acksAll = -1
 
-interface Batch {
+/** The first versions that know TRANSACTION_ABORTABLE, and that add partitions by themselves. */
+const [abortableVersion, addsVersion] = [11, 12]
+
+/** A batch that is in order, and the log to which it goes. */
+interface AcceptedBatch {
   readonly topic: string
   readonly partition: number
-  readonly records: Buffer | null
+  readonly log: PartitionLog
+  readonly batch: Buffer
+  readonly facts: BatchFacts
 }
 
 interface Appended {
@@ -26,14 +34,18 @@ interface Appended {
 
 /** Appends the batches of each partition; the answer follows the write, unless none is wanted. */
 export function handleProduce(request: Request, context: RequestContext): Response | undefined {
-  const responses = request.topicData.map(({ name, partitionData }) => ({
+  const batches = request.topicData.map(({ name, partitionData }) =>
+    partitionData.map(({ index, records }) =>
+      orRefusal(() => accept({ topic: name, partition: index, records }, request, context)),
+    ),
+  )
+  const problems = transactionProblems(request, batches.flat(), context)
+  const responses = request.topicData.map(({ name, partitionData }, topic) => ({
     name,
-    partitionResponses: partitionData.map(({ index, records }) => {
-      const batch = { topic: name, partition: index, records }
-      return describe(
-        index,
-        orRefusal(() => append(batch, request.acks, context)),
-      )
+    partitionResponses: partitionData.map(({ index }, position) => {
+      const batch = batches[topic]?.[position] as AcceptedBatch | Refusal
+      const problem = batch instanceof Refusal ? batch : problems.get(batch)
+      return describe(index, problem ?? orRefusal(() => append(batch as AcceptedBatch)))
     }),
   }))
   if (request.acks !== 0) return { responses }
@@ -50,12 +62,11 @@ export function handleProduce(request: Request, context: RequestContext): Respon
   return undefined
 }
 
-function append(
-  { topic: name, partition, records }: Batch,
-  acks: number,
-  context: RequestContext,
-): Appended {
-  const { broker, apiVersion } = context
+function accept(
+  { topic: name, partition, records }: { topic: string; partition: number; records: Buffer | null },
+  { acks }: Request,
+  { broker, apiVersion }: RequestContext,
+): AcceptedBatch {
   if (acks !== 0 && acks !== 1 && acks !== acksAll)
     throw new Refusal('INVALID_REQUIRED_ACKS', `acks must be -1, 0 or 1, not ${acks}.`)
   const topic = broker.topics.get(name)
@@ -70,13 +81,56 @@ function append(
     )
   const validated = validateBatch(records, { settings, nowMs: broker.clock.now(), apiVersion })
   if (validated.kind === 'refused') throw new Refusal(validated.error, validated.message)
-  const { batch, facts } = validated
-  if (facts.producerId >= 0) {
+  return { topic: name, partition, log, batch: validated.batch, facts: validated.facts }
+}
+
+/** Of the transactional batches those that are not part of a transaction, and why. */
+function transactionProblems(
+  { transactionalId }: Request,
+  batches: readonly (AcceptedBatch | Refusal)[],
+  { broker, apiVersion }: RequestContext,
+): ReadonlyMap<AcceptedBatch, Refusal> {
+  const problems = new Map<AcceptedBatch, Refusal>()
+  const partitions = batches.filter(
+    (one): one is AcceptedBatch => !(one instanceof Refusal) && one.facts.isTransactional,
+  )
+  const [first] = partitions
+  if (first === undefined) return problems
+  const { producerId, producerEpoch } = first.facts
+  const refuse = (batch: AcceptedBatch, error: KafkaErrorName): void => {
+    const message = `The transaction of ${transactionalId ?? 'nobody'} does not take records for ${batch.topic}-${batch.partition}: ${error}.`
+    problems.set(batch, new Refusal(error, message))
+  }
+  if (transactionalId === null) {
+    for (const batch of partitions) refuse(batch, 'TRANSACTIONAL_ID_AUTHORIZATION_FAILED')
+    return problems
+  }
+  if (partitions.some(({ facts }) => facts.producerId !== producerId)) {
+    for (const batch of partitions) refuse(batch, 'INVALID_PRODUCER_ID_MAPPING')
+    return problems
+  }
+  const adds = apiVersion >= addsVersion
+  const knowsAbortable = apiVersion >= abortableVersion
+  const producer = { transactionalId, producerId, producerEpoch }
+  const found = writeProblems(broker.transactions, producer, { partitions, adds, knowsAbortable })
+  for (const [index, error] of found.entries()) {
+    if (error === undefined) continue
+    const batch = partitions[index] as AcceptedBatch
+    // Older clients do not send a batch again for any error of a coordinator, but for this one.
+    const isForLater = error === 'CONCURRENT_TRANSACTIONS' && !adds
+    refuse(batch, isForLater || error === 'NOT_COORDINATOR' ? 'NOT_ENOUGH_REPLICAS' : error)
+  }
+  return problems
+}
+
+function append({ topic, partition, log, batch, facts }: AcceptedBatch): Appended {
+  const { producerId, producerEpoch, baseSequence } = facts
+  if (producerId >= 0) {
     const verdict = log.producers.check(facts)
     if (verdict.kind === 'refused')
       throw new Refusal(
         verdict.error,
-        `Producer ${facts.producerId} (epoch ${facts.producerEpoch}) sent sequence ${facts.baseSequence} to ${name}-${partition}.`,
+        `Producer ${producerId} (epoch ${producerEpoch}) sent sequence ${baseSequence} to ${topic}-${partition}.`,
       )
     if (verdict.kind === 'duplicate')
       return {
@@ -84,6 +138,11 @@ function append(
         logAppendTimeMs: verdict.of.logAppendTimeMs,
         logStartOffset: log.startOffset,
       }
+    if (!facts.isTransactional && log.transactions.isOpen(producerId))
+      throw new Refusal(
+        'INVALID_TXN_STATE',
+        `Producer ${producerId} has a transaction open on ${topic}-${partition}.`,
+      )
   }
   const baseOffset = log.append(batch, facts)
   return {
