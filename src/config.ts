@@ -73,6 +73,12 @@ export interface StreamsConfig extends ErrorHandling {
   readonly metadataMaxAge?: number
   /** Records of a partition that are held ready; above it fetching pauses. Default 1000. */
   readonly bufferedRecordsPerPartition?: number
+  /**
+   * How the instances are a group. `classic` works with every broker. `streams` (KIP-1071) leaves to the
+   * broker who gets which task, and needs Apache Kafka 4.2. All instances of an application speak the
+   * same: to change it, stop all of them. Default `classic`. Java: group.protocol.
+   */
+  readonly groupProtocol?: 'classic' | 'streams'
   /** Static membership: an instance that returns under this id takes its tasks back without a rebalance. */
   readonly groupInstanceId?: string
   /** Silence after which the group takes this instance's tasks away. Default 45 s. */
@@ -117,6 +123,8 @@ export interface ResolvedConfig extends Required<
   >
 > {
   readonly log: Log
+  /** Names of the options that the program states itself. */
+  readonly stated: ReadonlySet<string>
   readonly clientId: string | undefined
   readonly groupInstanceId: string | undefined
   readonly deadLetterQueueTopic: string | undefined
@@ -256,6 +264,7 @@ const checks: Readonly<Record<keyof StreamsConfig, Check>> = {
   maxTaskIdle,
   metadataMaxAge: milliseconds(1),
   bufferedRecordsPerPartition: integer(1, 2 ** 31 - 1, 'records'),
+  groupProtocol: oneOf('classic', 'streams'),
   groupInstanceId: text,
   sessionTimeout: milliseconds(1),
   heartbeatInterval: milliseconds(1),
@@ -343,6 +352,7 @@ export function resolveConfig(
     maxTaskIdle: config.maxTaskIdle ?? 0,
     metadataMaxAge: config.metadataMaxAge ?? 300_000,
     bufferedRecordsPerPartition: config.bufferedRecordsPerPartition ?? 1000,
+    groupProtocol: config.groupProtocol ?? 'classic',
     groupInstanceId: config.groupInstanceId,
     sessionTimeout: config.sessionTimeout ?? 45_000,
     heartbeatInterval: config.heartbeatInterval ?? 3_000,
@@ -357,6 +367,7 @@ export function resolveConfig(
     onProductionError: config.onProductionError ?? 'fail',
     deadLetterQueueTopic: config.deadLetterQueueTopic,
     offsetReset: config.offsetReset ?? 'earliest',
+    stated: new Set(Object.keys(given).filter((name) => given[name] !== undefined)),
     log: logFrom(config.logger ?? 'warn', config.applicationId, clock),
   }
   if (resolved.heartbeatInterval >= resolved.sessionTimeout) {

@@ -288,6 +288,24 @@ const errorTable = {
     (c) =>
       `Another instance of the application ${text(c['groupId'])} has started with the groupInstanceId ${text(c['instanceId'])}. Give each instance its own.`,
   ),
+  GROUP_INSTANCE_UNRELEASED: row(
+    500,
+    'final',
+    (c) =>
+      `The group ${text(c['groupId'])} still has a member with the groupInstanceId ${text(c['instanceId'])}. Give each instance its own, or wait until the session of that one is over.`,
+  ),
+  GROUP_PROTOCOL_UNSUPPORTED: row(
+    500,
+    'final',
+    (c) =>
+      `The group ${text(c['groupId'])} cannot speak the protocol that groupProtocol asks for${detail(c)}.`,
+  ),
+  TOPOLOGY_CHANGED: row(
+    500,
+    'final',
+    (c) =>
+      `The group ${text(c['groupId'])} keeps the topology with which its members began, and this program has another one. Stop all instances, start one with groupProtocol: 'classic' and stop it again: the group then forgets the topology, and keeps what was committed. Or give the program an applicationId of its own.`,
+  ),
   STREAMS_STATE_INVALID: row(
     500,
     'final',

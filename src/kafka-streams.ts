@@ -30,6 +30,7 @@ import { canTransition, type StreamsState } from './runtime/streams-state.ts'
 import type { AnyStore } from './store/descriptor.ts'
 import { StateDirectory } from './store/state-directory.ts'
 import { assertTopology } from './topology/assert-topology.ts'
+import { hasPatterns } from './topology/matched-topics.ts'
 import type { Topology } from './topology/topology.ts'
 
 export type { RestoreLag, RestoreProgress } from './runtime/changelog-reader.ts'
@@ -89,6 +90,10 @@ export class KafkaStreams implements AsyncDisposable {
     }
     this.#topology = topology
     const resolved = resolveConfig(config, ports.clock)
+    if (resolved.groupProtocol === 'streams' && hasPatterns(topology)) {
+      const detail = "brokers do not know patterns of topics yet; 'classic' does"
+      throw new StreamsError('CONFIG_INVALID', { option: 'groupProtocol', detail })
+    }
     this.#log = new LimitedLog(resolved.log, ports.clock)
     this.#config = { ...resolved, log: this.#log }
     this.#ports = ports

@@ -39,7 +39,8 @@ public class MessageVectors {
     {12, 0, 4}, {13, 0, 5}, {14, 0, 5}, {15, 0, 5}, {16, 0, 5}, {17, 0, 1}, {18, 0, 4}, {19, 2, 7},
     {20, 1, 6}, {21, 0, 2}, {22, 0, 5}, {23, 2, 4}, {24, 0, 5}, {25, 0, 4}, {26, 0, 5}, {28, 0, 5},
     {32, 1, 4}, {36, 0, 2}, {37, 0, 3}, {42, 0, 2}, {44, 0, 1}, {47, 0, 0}, {60, 0, 1},
-    {61, 0, 0}, {65, 0, 0}, {66, 0, 2}
+    {61, 0, 0}, {65, 0, 0}, {66, 0, 2},
+    {88, 0, 1}, {89, 0, 1}
   };
 
   private final boolean filled;
@@ -128,6 +129,7 @@ public class MessageVectors {
       case "BOOLEAN" -> filled;
       case "INT8" -> (byte) (filled ? count % 100 + 2 : 0);
       case "INT16" -> (short) (filled ? 0x0100 + count : -1);
+      case "UINT16" -> filled ? 0xf100 + count : 0;
       case "INT32" -> filled ? 0x01020300 + count : -1;
       case "INT64" -> filled ? (1L << 52) + count : -2L;
       case "UUID" -> filled ? new Uuid(0x0123456789abcdefL, count) : Uuid.ZERO_UUID;

@@ -14,11 +14,13 @@ import {
   type BrokerOptions,
 } from './broker-options.ts'
 import { apiRanges } from './dispatcher.ts'
+import { GroupConfigs } from './group-configs.ts'
 import { GroupCoordinator } from './group-coordinator.ts'
 import { BrokerListener, requestBytesMaxDefault } from './listener.ts'
 import { LogCleaner, type CleanableLog } from './log-cleaner.ts'
 import { OffsetStore } from './offset-store.ts'
 import type { BrokerParts } from './request-context.ts'
+import { StreamsGroups } from './streams-groups.ts'
 import { Topics } from './topics.ts'
 import { TransactionCoordinator } from './transaction-coordinator.ts'
 import { TransactionStore } from './transaction-store.ts'
@@ -157,12 +159,19 @@ export class Broker implements AsyncDisposable {
     const store = { disk, clock, log, dataDir, leaderEpoch }
     const topics = new Topics({ ...store, random, defaults: topicDefaults })
     const offsets = new OffsetStore(store)
+    const { initialRebalanceDelayMs = 0 } = this.#options
+    const configs = new GroupConfigs({
+      disk,
+      dataDir,
+      defaults: new Map([['streams.initial.rebalance.delay.ms', String(initialRebalanceDelayMs)]]),
+    })
     const groups = new GroupCoordinator({
       clock,
       random,
       offsets,
+      streams: new StreamsGroups({ clock, topics, configs }),
       sessionTimeoutMinMs: this.#options.sessionTimeoutMinMs ?? 100,
-      initialRebalanceDelayMs: this.#options.initialRebalanceDelayMs ?? 0,
+      initialRebalanceDelayMs,
     })
     const transactionVersion = this.#options.transactionVersion ?? transactionVersionDefault
     const transactionStore = new TransactionStore(store)
@@ -195,7 +204,10 @@ export class Broker implements AsyncDisposable {
       topics,
       groups,
       transactions,
-      features: new Map([['transaction.version', { min: 0, max: 2, level: transactionVersion }]]),
+      features: new Map([
+        ['streams.version', { min: 0, max: 1, level: 1 }],
+        ['transaction.version', { min: 0, max: 2, level: transactionVersion }],
+      ]),
       topicDefaults,
       autoCreateTopics: this.#options.autoCreateTopics ?? true,
       defaultPartitions: this.#options.defaultPartitions ?? 1,

@@ -37,6 +37,8 @@ import { describeCluster } from '../protocol/messages/60-describe-cluster.ts'
 import { describeProducers } from '../protocol/messages/61-describe-producers.ts'
 import { describeTransactions } from '../protocol/messages/65-describe-transactions.ts'
 import { listTransactions } from '../protocol/messages/66-list-transactions.ts'
+import { streamsGroupHeartbeat } from '../protocol/messages/88-streams-group-heartbeat.ts'
+import { streamsGroupDescribe } from '../protocol/messages/89-streams-group-describe.ts'
 import { Reader } from '../protocol/reader.ts'
 import { decodeRequest, encodeResponse, type AnyApi, type Api } from '../protocol/schema.ts'
 import { Writer } from '../protocol/writer.ts'
@@ -70,6 +72,8 @@ import { handleOffsetDelete } from './handlers/offset-delete.ts'
 import { handleOffsetFetch } from './handlers/offset-fetch.ts'
 import { handleOffsetForLeaderEpoch } from './handlers/offset-for-leader-epoch.ts'
 import { handleProduce } from './handlers/produce.ts'
+import { handleStreamsGroupDescribe } from './handlers/streams-group-describe.ts'
+import { handleStreamsGroupHeartbeat } from './handlers/streams-group-heartbeat.ts'
 import { handleSyncGroup } from './handlers/sync-group.ts'
 import { handleTxnOffsetCommit } from './handlers/txn-offset-commit.ts'
 import type { ApiRange, BrokerParts, RequestContext } from './request-context.ts'
@@ -126,6 +130,8 @@ const routes: readonly Route[] = [
   route(describeProducers, handleDescribeProducers),
   route(describeTransactions, handleDescribeTransactions),
   route(listTransactions, handleListTransactions),
+  route(streamsGroupHeartbeat, handleStreamsGroupHeartbeat),
+  route(streamsGroupDescribe, handleStreamsGroupDescribe),
 ]
 
 const routesByKey: ReadonlyMap<number, Route> = new Map(routes.map((one) => [one.api.key, one]))

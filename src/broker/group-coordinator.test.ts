@@ -4,23 +4,32 @@ import { ManualClock } from '../base/manual-clock.ts'
 import { MemoryDisk } from '../base/memory-disk.ts'
 import { seededRandom } from '../base/random.ts'
 import { encodeConsumerSubscription } from '../protocol/consumer-protocol.ts'
+import { GroupConfigs } from './group-configs.ts'
 import { GroupCoordinator } from './group-coordinator.ts'
 import type { JoinRequest } from './group-member.ts'
 import { OffsetStore } from './offset-store.ts'
+import { StreamsGroups } from './streams-groups.ts'
+import { Topics } from './topics.ts'
 
 class Stage {
   readonly clock = new ManualClock()
-  readonly offsets = new OffsetStore({
+  readonly #store = {
     disk: new MemoryDisk(),
     clock: this.clock,
     log: silentLog,
     dataDir: '/data',
     leaderEpoch: 0,
-  })
+  }
+  readonly offsets = new OffsetStore(this.#store)
   readonly coordinator = new GroupCoordinator({
     clock: this.clock,
     random: seededRandom(7),
     offsets: this.offsets,
+    streams: new StreamsGroups({
+      clock: this.clock,
+      topics: new Topics({ ...this.#store, random: seededRandom(8), defaults: new Map() }),
+      configs: new GroupConfigs({ ...this.#store, defaults: new Map() }),
+    }),
     sessionTimeoutMinMs: 100,
     initialRebalanceDelayMs: 0,
   })
@@ -153,8 +162,8 @@ describe('GroupCoordinator', () => {
     stage.commit('committed', '', -1)
     await stage.stable('joined')
     expect(stage.coordinator.list()).toEqual([
-      { groupId: 'joined', protocolType: 'consumer', state: 'Stable' },
-      { groupId: 'committed', protocolType: '', state: 'Empty' },
+      { groupId: 'joined', groupType: 'classic', protocolType: 'consumer', state: 'Stable' },
+      { groupId: 'committed', groupType: 'classic', protocolType: '', state: 'Empty' },
     ])
   })
 

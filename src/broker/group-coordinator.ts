@@ -4,6 +4,8 @@ import { randomUuid, type Random } from '../base/random.ts'
 import { isStreamsError } from '../errors.ts'
 import { decodeConsumerSubscription } from '../protocol/consumer-protocol.ts'
 import type { KafkaErrorName } from '../protocol/error-codes.ts'
+import type { streamsGroupHeartbeat } from '../protocol/messages/88-streams-group-heartbeat.ts'
+import type { RequestOf, ResponseInputOf } from '../protocol/schema.ts'
 import {
   joinFailure,
   syncFailure,
@@ -16,6 +18,9 @@ import type { GroupState } from './group-state.ts'
 import { Group } from './group.ts'
 import type { OffsetEntry, OffsetStore, TransactionProducer } from './offset-store.ts'
 import type { OffsetKey } from './offset-table.ts'
+import { Refusal } from './refusal.ts'
+import type { StreamsCaller, StreamsGroup, StreamsGroupState } from './streams-group.ts'
+import type { StreamsGroups } from './streams-groups.ts'
 
 const groupsMax = 10_000
 
@@ -26,6 +31,7 @@ export interface GroupCoordinatorOptions {
   readonly clock: Clock
   readonly random: Random
   readonly offsets: OffsetStore
+  readonly streams: StreamsGroups
   /** Shorter session timeouts are refused. */
   readonly sessionTimeoutMinMs: number
   readonly initialRebalanceDelayMs: number
@@ -41,8 +47,9 @@ export interface Committer {
 /** One line of a list of groups. */
 export interface GroupSummary {
   readonly groupId: string
+  readonly groupType: 'classic' | 'streams'
   readonly protocolType: string
-  readonly state: GroupState
+  readonly state: GroupState | StreamsGroupState
 }
 
 export class GroupCoordinator {
@@ -58,7 +65,12 @@ export class GroupCoordinator {
     return this.#options.offsets
   }
 
-  /** A group that has, or had, members. */
+  /** The groups of the streams protocol; the others here are of the classic one. */
+  get streams(): StreamsGroups {
+    return this.#options.streams
+  }
+
+  /** A group of the classic protocol that has, or had, members. */
   group(groupId: string): Group | undefined {
     return this.#groups.get(groupId)
   }
@@ -70,6 +82,7 @@ export class GroupCoordinator {
     const { sessionTimeoutMinMs } = this.#options
     if (sessionTimeoutMs < sessionTimeoutMinMs || sessionTimeoutMs > sessionTimeoutMaxMs)
       return joinFailure('INVALID_SESSION_TIMEOUT', memberId)
+    if (!this.#isFreeOfStreams(groupId)) return joinFailure('INCONSISTENT_GROUP_PROTOCOL', memberId)
     const known = this.#groups.get(groupId)
     if (known !== undefined) return known.join(request)
     if (memberId !== '') return joinFailure('UNKNOWN_MEMBER_ID', memberId)
@@ -97,9 +110,29 @@ export class GroupCoordinator {
     return this.#groups.get(groupId)?.leave(memberId, instanceId) ?? 'UNKNOWN_MEMBER_ID'
   }
 
+  /**
+   * A heartbeat of the streams protocol. An empty group of the classic one becomes one of this, and
+   * keeps what was committed. @throws Refusal
+   */
+  streamsHeartbeat(
+    request: RequestOf<typeof streamsGroupHeartbeat>,
+    caller: StreamsCaller,
+  ): ResponseInputOf<typeof streamsGroupHeartbeat> {
+    const { groupId } = request
+    if (this.#isClosed) throw new Refusal('COORDINATOR_NOT_AVAILABLE', 'The coordinator is closed.')
+    const classic = this.#groups.get(groupId)
+    if (classic !== undefined) {
+      if (classic.state !== 'Empty')
+        throw new Refusal('GROUP_ID_NOT_FOUND', `Group ${groupId} is not a streams group.`)
+      classic.delete()
+      this.#groups.delete(groupId)
+    }
+    return this.streams.heartbeat(request, caller)
+  }
+
   /** Commits all entries, or none. @throws StreamsError `DISK_FAILED` */
   commit(groupId: string, by: Committer, entries: readonly OffsetEntry[]): KafkaErrorName {
-    const problem = this.#commitProblem(groupId, by)
+    const problem = this.#commitProblem(groupId, by, entries)
     if (problem !== undefined) return problem
     this.offsets.commit(groupId, entries)
     return 'NONE'
@@ -114,7 +147,7 @@ export class GroupCoordinator {
     by: Committer & TransactionProducer,
     entries: readonly OffsetEntry[],
   ): KafkaErrorName {
-    const problem = this.#transactionalCommitProblem(groupId, by)
+    const problem = this.#transactionalCommitProblem(groupId, by, entries)
     if (problem !== undefined) return problem
     this.offsets.commitInTransaction(groupId, entries, by)
     return 'NONE'
@@ -122,20 +155,30 @@ export class GroupCoordinator {
 
   /** All groups: those with members, and those that have only committed. */
   list(): GroupSummary[] {
+    const streams = this.streams.all()
     const ids = new Set([...this.#groups.keys(), ...this.offsets.groupIds()])
-    return [...ids].map((groupId) => {
+    for (const { id } of streams) ids.delete(id)
+    const classic = [...ids].map((groupId): GroupSummary => {
       const group = this.#groups.get(groupId)
       const protocolType = group?.protocolType ?? ''
-      return { groupId, protocolType, state: group?.state ?? 'Empty' }
+      return { groupId, groupType: 'classic', protocolType, state: group?.state ?? 'Empty' }
     })
+    const others = streams.map(({ id, state }): GroupSummary => {
+      return { groupId: id, groupType: 'streams', protocolType: 'streams', state }
+    })
+    return [...classic, ...others]
   }
 
   /** Deletes a group without members, and its offsets. @throws StreamsError `DISK_FAILED` */
   delete(groupId: string): KafkaErrorName {
     const group = this.#groups.get(groupId)
-    if (group === undefined && !this.offsets.has(groupId)) return 'GROUP_ID_NOT_FOUND'
+    const streams = this.streams.get(groupId)
+    if (group === undefined && streams === undefined && !this.offsets.has(groupId))
+      return 'GROUP_ID_NOT_FOUND'
     if (group !== undefined && group.state !== 'Empty') return 'NON_EMPTY_GROUP'
+    if (streams !== undefined && !streams.isEmpty) return 'NON_EMPTY_GROUP'
     this.offsets.delete(groupId)
+    this.streams.delete(groupId)
     group?.delete()
     this.#groups.delete(groupId)
     return 'NONE'
@@ -143,6 +186,7 @@ export class GroupCoordinator {
 
   /** Why offsets of this group cannot be deleted at all; undefined when they can. */
   offsetDeletionProblem(groupId: string): KafkaErrorName | undefined {
+    if (this.streams.get(groupId) !== undefined) return undefined
     const group = this.#groups.get(groupId)
     if (group === undefined) return this.offsets.has(groupId) ? undefined : 'GROUP_ID_NOT_FOUND'
     if (group.state === 'Empty') return undefined
@@ -162,6 +206,15 @@ export class GroupCoordinator {
     this.#isClosed = true
     for (const group of this.#groups.values()) group.close()
     this.#groups.clear()
+    this.streams.close()
+  }
+
+  /** False: it has members that speak the streams protocol. An empty group forgets that it did. */
+  #isFreeOfStreams(groupId: string): boolean {
+    const streams = this.streams.get(groupId)
+    if (streams === undefined) return true
+    if (streams.isEmpty) this.streams.delete(groupId)
+    return streams.isEmpty
   }
 
   #newGroup(groupId: string): Group {
@@ -188,7 +241,16 @@ export class GroupCoordinator {
     return false
   }
 
-  #commitProblem(groupId: string, by: Committer): KafkaErrorName | undefined {
+  #commitProblem(
+    groupId: string,
+    by: Committer,
+    entries: readonly OffsetKey[],
+  ): KafkaErrorName | undefined {
+    const streams = this.streams.get(groupId)
+    if (streams?.isEmpty === false) {
+      const problems = entries.map((entry) => streams.commitProblem(by, entry))
+      return problems.find((problem) => problem !== undefined)
+    }
     const group = this.#groups.get(groupId)
     const isOutsider = by.generation < 0 && by.memberId === '' && by.instanceId === null
     if (group === undefined || group.state === 'Empty') {
@@ -206,10 +268,13 @@ export class GroupCoordinator {
   #transactionalCommitProblem(
     groupId: string,
     by: Committer & TransactionProducer,
+    entries: readonly OffsetKey[],
   ): KafkaErrorName | undefined {
     if (groupId === '') return 'INVALID_GROUP_ID'
     const knownEpoch = this.offsets.log.producers.epochOf(by.producerId) ?? -1
     if (by.producerEpoch < knownEpoch) return 'INVALID_PRODUCER_EPOCH'
+    const streams = this.streams.get(groupId)
+    if (streams?.isEmpty === false) return streamsCommitProblem(streams, by, entries)
     const group = this.#groups.get(groupId)
     if (group === undefined) return by.generation < 0 ? undefined : 'ILLEGAL_GENERATION'
     const isNobody = by.generation < 0 && by.memberId === '' && by.instanceId === null
@@ -218,6 +283,8 @@ export class GroupCoordinator {
   }
 
   #subscribedTopics(groupId: string): ReadonlySet<string> {
+    const streams = this.streams.get(groupId)
+    if (streams?.isEmpty === false) return streams.sourceTopics
     const topics = new Set<string>()
     const group = this.#groups.get(groupId)
     if (group === undefined || group.protocolName === null) return topics
@@ -232,4 +299,16 @@ export class GroupCoordinator {
     }
     return topics
   }
+}
+
+/** Versions of TxnOffsetCommit up to 5 do not know epochs of members. */
+function streamsCommitProblem(
+  group: StreamsGroup,
+  by: Committer,
+  entries: readonly OffsetKey[],
+): KafkaErrorName | undefined {
+  if (by.generation < 0 && by.memberId === '' && by.instanceId === null) return undefined
+  const problems = entries.map((entry) => group.commitProblem(by, entry))
+  const problem = problems.find((one) => one !== undefined)
+  return problem === 'STALE_MEMBER_EPOCH' ? 'ILLEGAL_GENERATION' : problem
 }

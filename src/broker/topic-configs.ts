@@ -217,6 +217,15 @@ export function configProblem(name: string, value: string | null): string | unde
   const definition = topicConfigs.get(name)
   if (definition === undefined) return `Unknown topic config name: ${name}`
   if (value === null) return `Null value not supported for topic configs: ${name}`
+  return definitionProblem(definition, name, value)
+}
+
+/** What is wrong with the value of a setting that is defined so; undefined when nothing is. */
+export function definitionProblem(
+  definition: ConfigDefinition,
+  name: string,
+  value: string,
+): string | undefined {
   const problem = valueProblem(definition, value)
   return problem === undefined
     ? undefined

@@ -4,7 +4,7 @@ import { incrementalAlterConfigs as incrementalAlterConfigsApi } from '../protoc
 import { requestOptions, throwFailure, type AdminRequestOptions } from './admin-request.ts'
 import type { KafkaClient, RequestTarget } from './kafka-client.ts'
 
-const resourceTypes = { topic: 2, broker: 4 }
+const resourceTypes = { topic: 2, broker: 4, group: 32 }
 
 /** Operations of IncrementalAlterConfigs. */
 const setConfig = 0
@@ -13,21 +13,26 @@ const deleteConfig = 1
 /** Sources of a setting that nobody made: the default of Kafka. */
 const defaultConfigSource = 5
 
-/** One setting of a topic or broker. */
+/** Sources of a setting that was made for the topic or group itself. */
+const ownConfigSources: ReadonlySet<number> = new Set([1, 8])
+
+/** One setting of a topic, broker or group. */
 export interface ConfigEntry {
   readonly name: string
   /** Null: a secret, or not set. */
   readonly value: string | null
   /** True when nobody set it. */
   readonly isDefault: boolean
+  /** True when it was set for this topic or group, and not for all. */
+  readonly isOwn: boolean
   readonly isReadOnly: boolean
   readonly isSensitive: boolean
 }
 
 /** What has settings. */
 export interface ConfigResource {
-  readonly type: 'topic' | 'broker'
-  /** The topic, or the node id. */
+  readonly type: 'topic' | 'broker' | 'group'
+  /** The topic, the node id, or the group. */
   readonly name: string
 }
 
@@ -63,6 +68,7 @@ export async function describeConfigs(
         name: row.name,
         value: row.value,
         isDefault: row.configSource === defaultConfigSource,
+        isOwn: ownConfigSources.has(row.configSource),
         isReadOnly: row.readOnly,
         isSensitive: row.isSensitive,
       })),

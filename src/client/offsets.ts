@@ -21,6 +21,7 @@ const fencingErrors: ReadonlySet<number> = new Set([
   errorCode.ILLEGAL_GENERATION,
   errorCode.UNKNOWN_MEMBER_ID,
   errorCode.FENCED_INSTANCE_ID,
+  errorCode.STALE_MEMBER_EPOCH,
 ])
 
 /** Who commits: a member of the group in its generation, so that a replaced one is fenced. */
@@ -66,7 +67,7 @@ export function partitionKey(topic: string, partition: number): PartitionKey {
  * Commits offsets in the name of a member; returns when the broker has stored all of them.
  *
  * Rejects with `TASK_MIGRATED` when this member was replaced (ILLEGAL_GENERATION,
- * UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID): another may hold the tasks already, nothing was committed.
+ * UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, STALE_MEMBER_EPOCH): another may hold the tasks already, nothing was committed.
  * Rejects with `KAFKA_ERROR` whose `context.error` is `REBALANCE_IN_PROGRESS` when the group waits
  * for the assignment: the member is still valid and nothing was committed; commit again once the
  * rebalance is over (or give the partitions up without a commit). Rejects at once with that of

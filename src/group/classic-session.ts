@@ -191,7 +191,7 @@ export class ClassicSession {
       error,
       ...(error === 'INCONSISTENT_GROUP_PROTOCOL' && {
         detail:
-          'the group has members that are not Millpond; each application needs an applicationId of its own',
+          'the group has members that are not Millpond, or that have another groupProtocol; each application needs an applicationId of its own, and all its instances the same protocol',
       }),
     })
   }

@@ -32,6 +32,8 @@ import { describeCluster } from './messages/60-describe-cluster.ts'
 import { describeProducers } from './messages/61-describe-producers.ts'
 import { describeTransactions } from './messages/65-describe-transactions.ts'
 import { listTransactions } from './messages/66-list-transactions.ts'
+import { streamsGroupHeartbeat } from './messages/88-streams-group-heartbeat.ts'
+import { streamsGroupDescribe } from './messages/89-streams-group-describe.ts'
 import type { AnyApi } from './schema.ts'
 
 const all: readonly AnyApi[] = [
@@ -69,6 +71,8 @@ const all: readonly AnyApi[] = [
   describeProducers,
   describeTransactions,
   listTransactions,
+  streamsGroupHeartbeat,
+  streamsGroupDescribe,
 ]
 
 /** Every API that client and broker know, by its key, in the order of the keys. */

@@ -1,9 +1,14 @@
+import { randomUuid } from '../base/random.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import type { Ports, ResolvedConfig } from '../config.ts'
 import { Leader } from '../group/assignor/leader.ts'
 import { ClassicMember, type ClassicMemberOptions } from '../group/classic-member.ts'
 import type { GroupMembership, TaskProgress } from '../group/membership.ts'
 import { requestStop } from '../group/stop-request.ts'
+import { StreamsMember } from '../group/streams-member.ts'
+import { prepareStreamsGroup, type StreamsSetting } from '../group/streams-settings.ts'
+import { requestStreamsStop } from '../group/streams-stop-request.ts'
+import { streamsTopology } from '../group/streams-topology.ts'
 import type { Topology } from '../topology/topology.ts'
 
 /** What a worker tells of itself to be a member. */
@@ -28,7 +33,15 @@ export interface WorkerMembership {
 
 /** The member of the group that a worker is. It has not joined yet. */
 export function createMembership(options: WorkerMembershipOptions): WorkerMembership {
-  return classicMembership(options)
+  const { groupProtocol } = options.config
+  switch (groupProtocol) {
+    case 'classic':
+      return classicMembership(options)
+    case 'streams':
+      return streamsMembership(options)
+    default:
+      return groupProtocol satisfies never
+  }
 }
 
 function classicMembership(options: WorkerMembershipOptions): WorkerMembership {
@@ -55,4 +68,65 @@ function classicMembership(options: WorkerMembershipOptions): WorkerMembership {
     membership: new ClassicMember(memberOptions),
     requestStop: (reason) => requestStop(memberOptions, reason),
   }
+}
+
+function streamsMembership(options: WorkerMembershipOptions): WorkerMembership {
+  const { config, ports, client, topology, processId, progress } = options
+  const { clock, random } = ports
+  const { applicationId, log } = config
+  const wireTopology = streamsTopology({ topology, ...config })
+  const shared = {
+    client,
+    groupId: applicationId,
+    processId,
+    endpoint: config.endpoint,
+    rebalanceTimeoutMs: config.rebalanceTimeout,
+    progress,
+    clock,
+    random,
+    log,
+  }
+  const settings = streamsSettings(config)
+  const membership = new StreamsMember({
+    ...shared,
+    memberId: randomUuid(random),
+    instanceId: config.groupInstanceId,
+    topology,
+    wireTopology,
+    prepare: (signal) =>
+      prepareStreamsGroup({ client, groupId: applicationId, settings, log }, signal),
+  })
+  return {
+    membership,
+    requestStop: () =>
+      requestStreamsStop({
+        ...shared,
+        // The others are told the id of who asks: the process says more than a name of its own.
+        memberId: processId,
+        instanceId: undefined,
+        topology: wireTopology,
+      }),
+  }
+}
+
+/** Options that are settings of the group in this protocol. */
+function streamsSettings(config: ResolvedConfig): StreamsSetting[] {
+  const setting = (
+    name: string,
+    option: 'standbyReplicas' | 'sessionTimeout' | 'heartbeatInterval',
+  ): StreamsSetting => ({
+    name,
+    option,
+    value: String(config[option]),
+    isStated: config.stated.has(option),
+  })
+  const times = [
+    setting('streams.session.timeout.ms', 'sessionTimeout'),
+    setting('streams.heartbeat.interval.ms', 'heartbeatInterval'),
+  ]
+  return [
+    setting('streams.num.standby.replicas', 'standbyReplicas'),
+    // The brokers have defaults of their own for these, which are as good.
+    ...times.filter(({ isStated }) => isStated),
+  ]
 }

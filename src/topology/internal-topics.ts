@@ -2,6 +2,7 @@ import { StreamsError } from '../errors.ts'
 import { alignCounts } from './copartition.ts'
 import { additionalRetentionDefault, changelogConfigs } from './changelog-configs.ts'
 import { hashSetOrder } from './java-order.ts'
+import type { StoreNode } from './node.ts'
 import {
   changelogTopic,
   internalTopicName,
@@ -59,7 +60,7 @@ export function internalTopics(
       const partitionCount = counts.get(name)
       // Who writes it has a pattern that nothing matches yet: nobody writes or reads it.
       if (partitionCount === undefined) continue
-      const configs = { ...createTime, ...repartitionConfigs, ...topicConfigs }
+      const configs = configsOfRepartition(topicConfigs)
       const topic = { name, subtopology: subtopology.id, partitionCount, configs }
       topics.set(name, { kind: 'repartition', ...topic })
     }
@@ -68,13 +69,28 @@ export function internalTopics(
     for (const store of subtopology.stores) {
       const name = changelogTopic(applicationId, store)
       if (name === undefined || store.sourceTopic !== undefined) continue
-      const own = changelogConfigs(store, topicConfigs, additionalRetention)
-      const configs = { ...createTime, ...own }
+      const configs = configsOfChangelog(store, topicConfigs, additionalRetention)
       const topic = { name, subtopology: subtopology.id, partitionCount, configs }
       topics.set(name, { kind: 'changelog', store: store.descriptor.name, ...topic })
     }
   }
   return [...topics.values()]
+}
+
+/** The configs of a repartition topic; `topicConfigs` are those for all internal topics. */
+export function configsOfRepartition(
+  topicConfigs: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  return { ...createTime, ...repartitionConfigs, ...topicConfigs }
+}
+
+/** The configs of a store's changelog topic; arguments as of {@link internalTopics}. */
+export function configsOfChangelog(
+  store: StoreNode,
+  topicConfigs: Readonly<Record<string, string>>,
+  additionalRetention: number = additionalRetentionDefault,
+): Readonly<Record<string, string>> {
+  return { ...createTime, ...changelogConfigs(store, topicConfigs, additionalRetention) }
 }
 
 /**

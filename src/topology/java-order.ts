@@ -27,13 +27,14 @@ function copiedTableSize(count: number): number {
   return size
 }
 
+function bucketOf(hash: number, tableSize: number): number {
+  return (hash ^ (hash >>> 16)) & (tableSize - 1)
+}
+
 function byBucket(names: readonly string[], tableSize: number): string[] {
-  const bucketOf = (name: string): number => {
-    const hash = javaHashCode(name)
-    return (hash ^ (hash >>> 16)) & (tableSize - 1)
-  }
+  const bucket = (name: string): number => bucketOf(javaHashCode(name), tableSize)
   // A bucket keeps the order of insertion, also when the table grows: a stable sort is the same.
-  return [...new Set(names)].sort((left, right) => bucketOf(left) - bucketOf(right))
+  return [...new Set(names)].sort((left, right) => bucket(left) - bucket(right))
 }
 
 /** Order of a HashSet (or the keys of a HashMap) into which the names were put one by one. */
@@ -44,6 +45,23 @@ export function hashSetOrder(names: readonly string[]): string[] {
 /** Order of a HashSet that was made as a copy of a collection. */
 export function copiedHashSetOrder(names: readonly string[]): string[] {
   return byBucket(names, copiedTableSize(names.length))
+}
+
+/**
+ * Order of a HashSet of sets of names that was made as a copy of a collection. The sets are different
+ * ones, and the collection may have had some of them several times: `count` elements in all.
+ */
+export function copiedSetOfSetsOrder(
+  sets: readonly ReadonlySet<string>[],
+  count: number,
+): ReadonlySet<string>[] {
+  const tableSize = copiedTableSize(count)
+  const bucket = (names: ReadonlySet<string>): number => {
+    let hash = 0
+    for (const name of names) hash = (hash + javaHashCode(name)) | 0
+    return bucketOf(hash, tableSize)
+  }
+  return [...sets].sort((left, right) => bucket(left) - bucket(right))
 }
 
 interface TreeNode<T> {

@@ -33,6 +33,10 @@ export interface ReadRecord {
  */
 export const realKafka: string | undefined = process.env['MILLPOND_TEST_KAFKA'] || undefined
 
+/** The protocol of the groups of instances, unless a test says which; `vitest.config.ts` runs tests with both. */
+const groupProtocol: 'classic' | 'streams' =
+  process.env['MILLPOND_TEST_GROUP_PROTOCOL'] === 'streams' ? 'streams' : 'classic'
+
 /**
  * The option of a test of what only a broker in this process can do, such as to be started again or to
  * clean its logs at once. Skipped on a real Kafka.
@@ -236,6 +240,7 @@ export class TestCluster implements AsyncDisposable {
         commitInterval: 100,
         sessionTimeout: 1_500,
         heartbeatInterval: 100,
+        groupProtocol,
         logger: 'silent',
         ...config,
       },

@@ -35,6 +35,7 @@ export function runJava(
   program: 'Tally' | 'Orders' | 'Visits' | 'Clients',
   args: readonly string[],
   signal: AbortSignal,
+  groupProtocol: 'classic' | 'streams' = 'classic',
 ): Promise<string[]> {
   if (!existsSync(classPathFile))
     throw new Error('Run `npm run test:kafka`: it builds the programs.')
@@ -42,6 +43,7 @@ export function runJava(
   const command = [
     ...jvmOptions,
     ...logOptions,
+    `-Dgroup.protocol=${groupProtocol}`,
     '-cp',
     classPath,
     `millpond.interchange.${program}`,

@@ -59,13 +59,20 @@ export class Tally {
   readonly cluster: TestCluster
   readonly applicationId: string
   readonly #cacheBytes: number
+  readonly #groupProtocol: 'classic' | 'streams'
   #textCount = 0
 
   /** @param short names the application within the cluster. */
-  constructor(cluster: TestCluster, short: string, cacheBytes: number) {
+  constructor(
+    cluster: TestCluster,
+    short: string,
+    cacheBytes: number,
+    groupProtocol: 'classic' | 'streams' = 'classic',
+  ) {
     this.cluster = cluster
     this.applicationId = cluster.name(short)
     this.#cacheBytes = cacheBytes
+    this.#groupProtocol = groupProtocol
   }
 
   /** Makes the input topics. Their records are of any time, and stay. */
@@ -107,6 +114,7 @@ export class Tally {
       'Tally',
       [cluster.address, applicationId, ...input, stateDirectory, String(this.#cacheBytes)],
       signal,
+      this.#groupProtocol,
     )
     return rows.sort()
   }
@@ -116,6 +124,7 @@ export class Tally {
     return this.cluster.streams(tallyTopology(this.cluster), directory, {
       applicationId: this.applicationId,
       cacheBytes: this.#cacheBytes,
+      groupProtocol: this.#groupProtocol,
     })
   }
 

@@ -211,6 +211,11 @@ function writeProperties(
     'transaction.state.log.min.isr': '1',
     'group.initial.rebalance.delay.ms': '0',
     'group.min.session.timeout.ms': '1000',
+    // Kafka has these from 4.2 on; older ones pass over what they do not know.
+    'group.streams.min.session.timeout.ms': '1000',
+    'group.streams.min.heartbeat.interval.ms': '50',
+    'group.streams.initial.rebalance.delay.ms': '0',
+    'group.streams.assignment.interval.ms': '0',
     'auto.create.topics.enable': 'false',
     'log.cleaner.dedupe.buffer.size': '2097152',
     ...extra,

@@ -7,7 +7,7 @@ import { errorCode } from '../../src/protocol/error-codes.ts'
 import { findCoordinator } from '../../src/protocol/messages/10-find-coordinator.ts'
 import { initProducerId } from '../../src/protocol/messages/22-init-producer-id.ts'
 import { metadata } from '../../src/protocol/messages/3-metadata.ts'
-import { ScriptedBroker } from './scripted-broker.ts'
+import { ScriptedBroker, type ScriptedBrokerOptions } from './scripted-broker.ts'
 
 /** Who leads a partition, for the answers to Metadata. */
 export interface ScriptedLeader {
@@ -46,14 +46,19 @@ export class ScriptedCluster {
 
   /** Starts brokers; partitions of the topics are led by them in turn, in epoch 0. */
   static async start(
-    options: { nodes?: number; topics?: Readonly<Record<string, number>> } = {},
+    options: {
+      nodes?: number
+      topics?: Readonly<Record<string, number>>
+      versions?: NonNullable<ScriptedBrokerOptions['versions']>
+    } = {},
   ): Promise<ScriptedCluster> {
-    const { nodes = 1, topics = {} } = options
+    const { nodes = 1, topics = {}, versions = [] } = options
     const clock = new ManualClock(1_700_000_000_000)
     const network = new MemoryTransport({ clock })
     const brokers: ScriptedBroker[] = []
     for (let node = 1; node <= nodes; node += 1) {
-      brokers.push(await ScriptedBroker.listen(network, { host: `kafka-${node}`, port: 9092 }))
+      const address = { host: `kafka-${node}`, port: 9092 }
+      brokers.push(await ScriptedBroker.listen(network, { ...address, versions }))
     }
     const leaders = new Map(
       Object.entries(topics).map(([topic, count]) => [

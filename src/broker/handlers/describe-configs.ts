@@ -1,9 +1,15 @@
 import { errorCode } from '../../protocol/error-codes.ts'
 import type { describeConfigs } from '../../protocol/messages/32-describe-configs.ts'
 import type { RequestOf, ResponseInputOf } from '../../protocol/schema.ts'
+import { groupConfigs } from '../group-configs.ts'
 import { Refusal, orRefusal } from '../refusal.ts'
 import { nodeId, type RequestContext } from '../request-context.ts'
-import { topicConfigs, type ConfigKind, type ConfigValues } from '../topic-configs.ts'
+import {
+  topicConfigs,
+  type ConfigDefinition,
+  type ConfigKind,
+  type ConfigValues,
+} from '../topic-configs.ts'
 
 type Request = RequestOf<typeof describeConfigs>
 type Resource = Request['resources'][number]
@@ -21,9 +27,9 @@ const configType: Readonly<Record<ConfigKind, number>> = {
   list: 7,
 }
 
-const source = { topic: 1, staticBroker: 4, default: 5 } as const
+const source = { topic: 1, staticBroker: 4, default: 5, group: 8 } as const
 
-/** Tells the settings of topics and of the broker. */
+/** Tells the settings of topics, groups and the broker. */
 export function handleDescribeConfigs(
   { resources, includeSynonyms, includeDocumentation }: Request,
   context: RequestContext,
@@ -56,12 +62,20 @@ export function handleDescribeConfigs(
 
 /** All settings of a topic, with where their values come from. */
 export function describeTopicConfigs(values: ConfigValues, defaults: ConfigValues): Config[] {
-  return [...topicConfigs].map(([name, definition]) => {
+  return describeDefined(topicConfigs, { values, defaults, ownSource: source.topic })
+}
+
+function describeDefined(
+  definitions: ReadonlyMap<string, ConfigDefinition>,
+  set: { values: ConfigValues; defaults: ConfigValues; ownSource: number },
+): Config[] {
+  const { values, defaults, ownSource } = set
+  return [...definitions].map(([name, definition]) => {
     const synonyms: { name: string; value: string; source: number }[] = []
     const add = (value: string | undefined, from: number): void => {
       if (value !== undefined) synonyms.push({ name, value, source: from })
     }
-    add(values.get(name), source.topic)
+    add(values.get(name), ownSource)
     add(defaults.get(name), source.staticBroker)
     add(definition.default, source.default)
     const [first] = synonyms
@@ -94,8 +108,15 @@ function describe(resource: Resource, context: RequestContext): Config[] {
       if (name !== String(nodeId))
         throw new Refusal('INVALID_REQUEST', `There is one broker, ${nodeId}, not ${name}.`)
       return describeBrokerConfigs(context)
-    case resourceType.group:
-      return []
+    case resourceType.group: {
+      const { configs } = broker.groups.streams
+      const { defaults } = configs
+      return describeDefined(groupConfigs, {
+        values: configs.get(name),
+        defaults,
+        ownSource: source.group,
+      })
+    }
     default:
       throw new Refusal(
         'INVALID_REQUEST',

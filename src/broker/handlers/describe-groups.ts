@@ -6,7 +6,10 @@ import type { RequestContext } from '../request-context.ts'
 
 type Response = ResponseInputOf<typeof describeGroups>
 
-/** Tells the state and the members of groups. One that does not exist is `Dead`. */
+/**
+ * Tells the state and the members of groups of the classic protocol. One that does not exist is
+ * `Dead`.
+ */
 export function handleDescribeGroups(
   { groups }: RequestOf<typeof describeGroups>,
   context: RequestContext,
@@ -15,12 +18,14 @@ export function handleDescribeGroups(
 }
 
 function describe(groupId: string, { broker }: RequestContext): Response['groups'][number] {
-  const group = broker.groups.group(groupId)
+  const { groups } = broker
+  const group = groups.group(groupId)
+  const isEmpty = groups.streams.get(groupId) === undefined && groups.offsets.has(groupId)
   if (group === undefined)
     return {
       errorCode: errorCode.NONE,
       groupId,
-      groupState: broker.groups.offsets.has(groupId) ? 'Empty' : 'Dead',
+      groupState: isEmpty ? 'Empty' : 'Dead',
       protocolType: '',
       protocolData: '',
       members: [],

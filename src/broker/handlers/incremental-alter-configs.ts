@@ -17,7 +17,7 @@ type Resource = Request['resources'][number]
 
 const operation = { set: 0, delete: 1, append: 2, subtract: 3 } as const
 
-/** Changes settings of topics; those of one topic together or not at all. */
+/** Changes settings of topics and groups; those of one together or not at all. */
 export function handleIncrementalAlterConfigs(
   { resources, validateOnly }: Request,
   context: RequestContext,
@@ -35,9 +35,33 @@ export function handleIncrementalAlterConfigs(
   }
 }
 
-function alter(resource: Resource, { broker }: RequestContext, validateOnly: boolean): void {
-  if (resource.resourceType !== resourceType.topic)
-    throw new Refusal('INVALID_REQUEST', 'Only settings of topics change while the broker runs.')
+function alter(resource: Resource, context: RequestContext, validateOnly: boolean): void {
+  switch (resource.resourceType) {
+    case resourceType.topic:
+      return alterTopic(resource, context, validateOnly)
+    case resourceType.group:
+      return alterGroup(resource, context, validateOnly)
+    default:
+      throw new Refusal(
+        'INVALID_REQUEST',
+        'Only settings of topics and groups change while the broker runs.',
+      )
+  }
+}
+
+function alterGroup(resource: Resource, { broker }: RequestContext, validateOnly: boolean): void {
+  const { configs } = broker.groups.streams
+  const groupId = resource.resourceName
+  const values = new Map(configs.get(groupId))
+  for (const { name, configOperation, value } of resource.configs) {
+    if (configOperation === operation.delete) values.delete(name)
+    else if (configOperation === operation.set && value !== null) values.set(name, value)
+    else throw new Refusal('INVALID_CONFIG', `${name} is not a list.`)
+  }
+  configs.set(groupId, values, { validateOnly })
+}
+
+function alterTopic(resource: Resource, { broker }: RequestContext, validateOnly: boolean): void {
   const topic = broker.topics.get(resource.resourceName)
   if (topic === undefined)
     throw new Refusal('UNKNOWN_TOPIC_OR_PARTITION', `There is no topic ${resource.resourceName}.`)

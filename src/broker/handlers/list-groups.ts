@@ -3,8 +3,6 @@ import type { listGroups } from '../../protocol/messages/16-list-groups.ts'
 import type { RequestOf, ResponseInputOf } from '../../protocol/schema.ts'
 import type { RequestContext } from '../request-context.ts'
 
-const groupType = 'classic'
-
 /** Lists groups; states and types are compared without regard to case, as Kafka does. */
 export function handleListGroups(
   { statesFilter, typesFilter }: RequestOf<typeof listGroups>,
@@ -16,8 +14,10 @@ export function handleListGroups(
     errorCode: errorCode.NONE,
     groups: broker.groups
       .list()
-      .filter(({ state }) => allows(statesFilter, state) && allows(typesFilter, groupType))
-      .map(({ groupId, protocolType, state }) => ({
+      .filter(
+        ({ state, groupType }) => allows(statesFilter, state) && allows(typesFilter, groupType),
+      )
+      .map(({ groupId, groupType, protocolType, state }) => ({
         groupId,
         protocolType,
         groupState: state,

@@ -77,6 +77,7 @@ final class Turn {
     config.put(StreamsConfig.STATE_DIR_CONFIG, directory);
     config.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, cacheBytes);
     config.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 100);
+    config.put(StreamsConfig.GROUP_PROTOCOL_CONFIG, System.getProperty("group.protocol", "classic"));
     // By default, what has closed is looked for once a second.
     config.put("__emit.interval.ms.kstreams.windowed.aggregation__", 0L);
     config.put("__emit.interval.ms.kstreams.outer.join.spurious.results.fix__", 0L);
