@@ -8,9 +8,9 @@ type Headers = readonly (readonly [name: string, value: Buffer | null])[]
 
 /** Where something failed, and the record that it began with. Java's ErrorHandlerContext. */
 export interface ErrorHandlerContext {
-  /** Undefined when the brokers refuse a record: the producer serves all tasks. */
+  /** Undefined for a dead letter that the brokers refuse. */
   readonly taskId: string | undefined
-  /** Name of the step that failed; undefined as `taskId`, and for a changelog. */
+  /** Name of the step that failed, or of the sink that wrote; undefined as `taskId`, and for a changelog. */
   readonly node: string | undefined
   /** Where the record came from; undefined in a punctuation, the others are then -1. */
   readonly topic: string | undefined

@@ -3,6 +3,7 @@ import type { Compression } from '../protocol/compression.ts'
 import { patchProducer } from '../protocol/record-batch-patch.ts'
 import { RecordBatchReader } from '../protocol/record-batch.ts'
 import { RecordBatchBuilder } from '../protocol/record-builder.ts'
+import type { RecordOrigin } from './refusal.ts'
 
 /** Sequence numbers are positive int32 and start over after the last. */
 const sequenceMask = 0x7fff_ffff
@@ -30,7 +31,12 @@ export interface BatchedRecord {
   /** Milliseconds. */
   readonly timestamp: number
   readonly headers: readonly (readonly [name: string, value: Buffer | null])[]
+  /** Undefined: who sent it did not say, or nobody asks. */
+  readonly origin: RecordOrigin | undefined
 }
+
+/** Where each record of a batch came from; undefined: nobody asks. */
+export type BatchOrigins = readonly (RecordOrigin | undefined)[] | undefined
 
 /** The sequence number after `count` more records. */
 export function addToSequence(sequence: number, count: number): number {
@@ -49,6 +55,7 @@ export class ProducerBatch {
   waiters: FlushWaiter[] = []
   readonly #isTransactional: boolean
   #numbers: ProducerNumbers | undefined
+  readonly #origins: BatchOrigins
 
   /** Takes what the builder holds; without numbers, they are written when the batch is sent first. */
   constructor(
@@ -58,6 +65,7 @@ export class ProducerBatch {
       createdAt: number
       numbers: ProducerNumbers | undefined
       isTransactional: boolean
+      origins: BatchOrigins
     },
   ) {
     const { compression, createdAt, isTransactional, numbers = unnumbered } = options
@@ -72,6 +80,7 @@ export class ProducerBatch {
     this.recordCount = builder.recordCount
     this.createdAt = createdAt
     this.#numbers = options.numbers
+    this.#origins = options.origins
   }
 
   get isNumbered(): boolean {
@@ -101,7 +110,9 @@ export class ProducerBatch {
     for (let index = 0; index < this.recordCount; index += 1) {
       assert(reader.next(), 'a batch of ours has the records that it states')
       const headers = reader.headerCount === 0 ? [] : reader.headers()
-      yield { key: reader.key(), value: reader.value(), timestamp: reader.timestamp, headers }
+      const { timestamp } = reader
+      const origin = this.#origins?.[index]
+      yield { key: reader.key(), value: reader.value(), timestamp, headers, origin }
     }
     return undefined
   }
@@ -123,12 +134,14 @@ export class ProducerBatch {
         const { key, value, timestamp, headers } = record
         builder.append(key, value, timestamp, headers.length === 0 ? undefined : headers)
       }
-      const sequence = addToSequence(numbers.sequence, parts.length === 0 ? 0 : half)
+      const first = parts.length === 0 ? 0 : half
+      const sequence = addToSequence(numbers.sequence, first)
       const part = new ProducerBatch(builder, {
         compression,
         createdAt: this.createdAt,
         isTransactional: this.#isTransactional,
         numbers: { ...numbers, sequence },
+        origins: this.#origins?.slice(first, first + count),
       })
       part.waiters = this.waiters
       parts.push(part)

@@ -4,6 +4,7 @@ import { RecordBatchBuilder } from '../protocol/record-builder.ts'
 import type { Backoff } from './backoff.ts'
 import { addToSequence, ProducerBatch, type ProducerNumbers } from './producer-batch.ts'
 import type { ProducerIdentity } from './producer-session.ts'
+import type { RecordOrigin } from './refusal.ts'
 
 /** A broker remembers the last five batches of a producer, so no more may be in doubt at once. */
 const inFlightMax = 5
@@ -13,6 +14,8 @@ export class ProducerPartition {
   readonly topic: string
   readonly partition: number
   readonly builder = new RecordBatchBuilder()
+  /** Of the records of the builder; undefined: nobody asks. */
+  origins: (RecordOrigin | undefined)[] | undefined
   /** When the first record of the builder was appended, on the monotonic clock. */
   openedAt = 0
   /** Finished batches in the order of their sequence numbers; some are under way. */
@@ -70,8 +73,10 @@ export class ProducerPartition {
     const numbers = mayNumber ? this.#nextNumbers(producer, this.builder.recordCount) : undefined
     const createdAt = this.openedAt
     const isTransactional = this.#isTransactional
-    const options = { compression, createdAt, numbers, isTransactional }
+    const { origins } = this
+    const options = { compression, createdAt, numbers, isTransactional, origins }
     const batch = new ProducerBatch(this.builder, options)
+    if (origins !== undefined) this.origins = []
     this.builder.reset()
     this.batches.push(batch)
     return batch

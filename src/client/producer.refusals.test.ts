@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { settled, startProducing } from '../../test/peers/scripted-appends.ts'
 import { StreamsError } from '../errors.ts'
 import { errorCode } from '../protocol/error-codes.ts'
-import type { RefusalHandler } from './refusal.ts'
+import type { RecordOrigin, RefusalHandler } from './refusal.ts'
 
 const bad = (value: string): number =>
   value.includes('bad') ? errorCode.INVALID_RECORD : errorCode.NONE
@@ -63,6 +63,38 @@ describe('a record that is refused', () => {
     await settled(clock, producer.flush())
     expect(logs[0]?.values).toEqual(['first', 'a', 'b', 'c'])
     expect(refused).toHaveLength(2)
+    await end()
+  })
+
+  test('is told with where it came from, also when its batch was split', async () => {
+    const told: unknown[] = []
+    const { clock, producer, setRefusal, end } = await startProducing({
+      producer: {
+        onRefused: ({ value, origin }) => {
+          told.push([String(value), origin])
+          return 'continue'
+        },
+      },
+    })
+    setRefusal(bad)
+    const originOf = (offset: number): RecordOrigin => {
+      const source = { key: null, value: Buffer.from(String(offset)) }
+      return { taskId: '0_1', node: 'sink', topic: 'in', partition: 1, offset, source }
+    }
+    const values = ['a', 'bad 1', 'b', 'c', 'bad 4', 'bad 5', 'd']
+    // The second batch begins while the first one is under way.
+    for (const [offset, value] of values.entries()) {
+      producer.send('t', 0, null, Buffer.from(value), 1000, [], originOf(offset))
+      if (offset === 4) await settled(clock, producer.flush())
+    }
+    producer.send('t', 0, null, Buffer.from('bad, of nobody'), 1000, [])
+    await settled(clock, producer.flush())
+    expect(told).toEqual([
+      ['bad 1', originOf(1)],
+      ['bad 4', originOf(4)],
+      ['bad 5', originOf(5)],
+      ['bad, of nobody', undefined],
+    ])
     await end()
   })
 

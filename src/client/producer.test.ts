@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { failureOf } from '../../test/peers/failure-of.ts'
 import { settled, startProducing } from '../../test/peers/scripted-appends.ts'
+import { StreamsError } from '../errors.ts'
 import { errorCode } from '../protocol/error-codes.ts'
 import { produce } from '../protocol/messages/0-produce.ts'
 import { initProducerId } from '../protocol/messages/22-init-producer-id.ts'
@@ -216,13 +217,18 @@ test('close drops what waits, and refuses what comes', async () => {
 })
 
 describe('a topic that only records name', () => {
-  const record = (value: string, partition: (count: number) => number = () => 0) => ({
-    key: null,
-    value: Buffer.from(value),
-    timestamp: 1000,
-    headers: [],
-    partition,
-  })
+  /** Keeps a record for the topic, of which that function chooses the partition. */
+  const defer = (
+    producer: Producer,
+    topicName: string,
+    value: string,
+    partition: (count: number) => number = () => 0,
+  ): void =>
+    producer.unknownTopics.defer(topicName, {
+      bytes: value.length,
+      write: (count) =>
+        producer.send(topicName, partition(count), null, Buffer.from(value), 1000, []),
+    })
 
   test('is asked about while its records wait, and they arrive in order', async () => {
     const { clock, cluster, logs, end } = await startProducing({ partitions: 2 })
@@ -232,13 +238,10 @@ describe('a topic that only records name', () => {
     expect(unknownTopics.has('t')).toBe(true)
     const counts: number[] = []
     for (const value of ['a', 'b', 'c']) {
-      unknownTopics.send(
-        't',
-        record(value, (count) => {
-          counts.push(count)
-          return value === 'b' ? 1 : 0
-        }),
-      )
+      defer(producer, 't', value, (count) => {
+        counts.push(count)
+        return value === 'b' ? 1 : 0
+      })
     }
     expect(producer.queuedBytes).toBe(3)
     const flushed = producer.flush()
@@ -256,7 +259,7 @@ describe('a topic that only records name', () => {
 
   test('that does not come to exist fails the flush, with its name', async () => {
     const { clock, producer, end } = await startProducing()
-    producer.unknownTopics.send('absent', record('a'))
+    defer(producer, 'absent', 'a')
 
     expect(await settled(clock, failureOf(producer.flush()))).toMatchObject({
       code: 'SINK_TOPIC_MISSING',
@@ -268,7 +271,7 @@ describe('a topic that only records name', () => {
 
   test('that is made a moment later takes them', async () => {
     const { clock, cluster, producer, end } = await startProducing()
-    producer.unknownTopics.send('late', record('a'))
+    defer(producer, 'late', 'a')
     const flushed = failureOf(producer.flush())
     await clock.run(1000)
     cluster.leaders.set('late', [{ node: 1, epoch: 0 }])
@@ -280,16 +283,30 @@ describe('a topic that only records name', () => {
     await end()
   })
 
+  test('whose record cannot be written fails the flush, with an error of ours as it is', async () => {
+    const { clock, cluster, end } = await startProducing()
+    const client = cluster.client()
+    const producer = new Producer(client)
+    const error = new StreamsError('HANDLER_FAILED', { handler: 'onProcessingError', detail: 'x' })
+    defer(producer, 't', 'a', () => {
+      throw error
+    })
+    defer(producer, 't', 'b')
+
+    expect(await settled(clock, failureOf(producer.flush()))).toBe(error)
+    expect(producer.queuedBytes).toBe(0)
+    await producer.close()
+    await client.close()
+    await end()
+  })
+
   test('whose partition cannot be chosen fails the flush', async () => {
     const { clock, cluster, end } = await startProducing()
     const client = cluster.client()
     const producer = new Producer(client)
-    producer.unknownTopics.send(
-      't',
-      record('a', () => {
-        throw new Error('no idea')
-      }),
-    )
+    defer(producer, 't', 'a', () => {
+      throw new Error('no idea')
+    })
 
     expect(await settled(clock, failureOf(producer.flush()))).toMatchObject({
       code: 'DELIVERY_FAILED',

@@ -10,7 +10,7 @@ import type { FlushWaiter, ProducerBatch } from './producer-batch.ts'
 import { ProducerPartition } from './producer-partition.ts'
 import { ProducerSender } from './producer-sender.ts'
 import { IdempotentSession, type ProducerSession } from './producer-session.ts'
-import type { RefusalHandler } from './refusal.ts'
+import type { RecordOrigin, RefusalHandler } from './refusal.ts'
 import { UnknownTopics } from './unknown-topics.ts'
 
 /** First and longest wait before a batch that failed is sent again. */
@@ -69,6 +69,8 @@ export type ProducerHeaders = readonly (readonly [name: string, value: Buffer | 
 export class Producer implements AsyncDisposable {
   /** For records whose topic is not in the cache of the client: they are written once it is. */
   readonly unknownTopics: UnknownTopics
+  /** Somebody asks where refused records came from. */
+  readonly keepsOrigins: boolean
   readonly #client: KafkaClient
   readonly #options: typeof defaults
   readonly #isTransactional: boolean
@@ -91,6 +93,7 @@ export class Producer implements AsyncDisposable {
     this.#client = client
     const { onRefused, session = new IdempotentSession(client), ...bounds } = options
     this.#isTransactional = session.transactionalId !== null
+    this.keepsOrigins = onRefused !== undefined
     const stated = Object.entries(bounds).filter(([, value]) => value !== undefined)
     this.#options = { ...defaults, ...Object.fromEntries(stated) }
     const { requestBytesMax, deliveryTimeoutMs, compression } = this.#options
@@ -105,12 +108,7 @@ export class Producer implements AsyncDisposable {
       onReplaced: (batch, parts) => this.#replaced(batch, parts),
       onFailed: (partition, error) => this.#failed(partition, error),
     })
-    this.unknownTopics = new UnknownTopics({
-      client,
-      write: (topic, partition, { key, value, timestamp, headers }) =>
-        this.send(topic, partition, key, value, timestamp, headers),
-      onFailed: (error) => this.#lost(error),
-    })
+    this.unknownTopics = new UnknownTopics({ client, onFailed: (error) => this.#lost(error) })
   }
 
   /**
@@ -139,8 +137,8 @@ export class Producer implements AsyncDisposable {
 
   /**
    * Copies the record into the batch of its partition. The timestamp -1 stands for the time of this
-   * call. Throws `RECORD_TOO_LARGE`, `CLIENT_CLOSED`, `COMPRESSION_UNAVAILABLE`, and
-   * `DELIVERY_FAILED` when an earlier record of the partition has failed.
+   * call. The origin is for `onRefused`. Throws `RECORD_TOO_LARGE`, `CLIENT_CLOSED`,
+   * `COMPRESSION_UNAVAILABLE`, and `DELIVERY_FAILED` when an earlier record of the partition has failed.
    */
   send(
     topic: string,
@@ -149,6 +147,7 @@ export class Producer implements AsyncDisposable {
     value: Uint8Array | null,
     timestamp: number,
     headers: ProducerHeaders,
+    origin?: RecordOrigin,
   ): void {
     const target = this.#topics.get(topic)?.[partition] ?? this.#add(topic, partition)
     if (target.failure !== undefined) throw target.failure
@@ -163,6 +162,7 @@ export class Producer implements AsyncDisposable {
     if (bytesBefore === 0) this.#opened(target)
     const time = timestamp === noTimestamp ? this.#client.clock.now() : timestamp
     builder.append(key, value, time, written)
+    if (target.origins !== undefined) target.origins.push(origin)
     this.#queuedBytes += builder.sizeInBytes - bytesBefore
     if (builder.sizeInBytes >= batchBytes) this.#seal(target)
   }
@@ -238,6 +238,7 @@ export class Producer implements AsyncDisposable {
     })
     const isTransactional = this.#isTransactional
     const added = new ProducerPartition(topic, partition, { isTransactional, backoff })
+    if (this.keepsOrigins) added.origins = []
     ofTopic[partition] = added
     return added
   }
@@ -311,6 +312,7 @@ export class Producer implements AsyncDisposable {
     target.failure = error
     this.#queuedBytes -= target.openBytes
     target.builder.reset()
+    target.origins = undefined
     this.#open.delete(target)
     for (const batch of target.batches.splice(0)) this.#dropped(batch)
     this.#lost(error)

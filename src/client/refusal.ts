@@ -3,6 +3,19 @@ import type { StreamsError } from '../errors.ts'
 import { errorCode } from '../protocol/error-codes.ts'
 import type { BatchedRecord } from './producer-batch.ts'
 
+/** Where a record that was sent came from. */
+export interface RecordOrigin {
+  readonly taskId: string
+  /** The sink; undefined: it is of a changelog. */
+  readonly node: string | undefined
+  /** Of the input record; the empty text and -1: there was none. */
+  readonly topic: string
+  readonly partition: number
+  readonly offset: number
+  /** What the input record had; undefined: nobody knows. */
+  readonly source: { readonly key: Buffer | null; readonly value: Buffer | null } | undefined
+}
+
 /** A record that the brokers refuse, or did not take in time. */
 export interface RefusedRecord extends BatchedRecord {
   readonly topic: string

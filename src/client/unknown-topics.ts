@@ -7,21 +7,19 @@ const missingPatienceMs = 10_000
 
 /** A record for a topic of which nothing is known yet. */
 export interface WaitingRecord {
-  /** Chooses the partition when it is known how many there are. */
-  readonly partition: (partitionCount: number) => number
-  readonly key: Uint8Array | null
-  readonly value: Uint8Array | null
-  /** Milliseconds. */
-  readonly timestamp: number
-  readonly headers: readonly (readonly [name: string, value: Buffer | null])[]
+  /** What it holds in memory. */
+  readonly bytes: number
+  /** Writes it when it is known how many partitions there are. What it throws fails the delivery. */
+  readonly write: (partitionCount: number) => void
 }
 
 /** What {@link UnknownTopics} needs of its producer. */
 export interface UnknownTopicsOptions {
   readonly client: KafkaClient
-  /** Takes a record whose topic is known by now. */
-  readonly write: (topic: string, partition: number, record: WaitingRecord) => void
-  /** Records are lost: their topic does not exist, or the cluster could not be asked. */
+  /**
+   * Records are lost: their topic does not exist, or the cluster could not be asked, or it is what the
+   * writing of one threw.
+   */
   readonly onFailed: (error: StreamsError) => void
 }
 
@@ -34,7 +32,7 @@ export class UnknownTopics {
   readonly #waiting = new Map<string, WaitingRecord[]>()
   readonly #questions = new Set<Promise<void>>()
   readonly #life = lifeController()
-  /** Bytes of keys and values that wait. */
+  /** Of the records that wait. */
   bytes = 0
 
   constructor(options: UnknownTopicsOptions) {
@@ -46,16 +44,15 @@ export class UnknownTopics {
     return this.#waiting.has(topic) || this.#options.client.partitionCount(topic) === undefined
   }
 
-  /** Copies the record and keeps it until its topic is known. */
-  send(topic: string, record: WaitingRecord): void {
-    const kept = { ...record, key: copyOf(record.key), value: copyOf(record.value) }
-    this.bytes += sizeOf(kept)
+  /** Keeps the record until its topic is known. */
+  defer(topic: string, record: WaitingRecord): void {
+    this.bytes += record.bytes
     const waiting = this.#waiting.get(topic)
     if (waiting !== undefined) {
-      waiting.push(kept)
+      waiting.push(record)
       return
     }
-    this.#waiting.set(topic, [kept])
+    this.#waiting.set(topic, [record])
     const question = this.#ask(topic).finally(() => this.#questions.delete(question))
     this.#questions.add(question)
   }
@@ -77,19 +74,26 @@ export class UnknownTopics {
   }
 
   async #ask(topic: string): Promise<void> {
-    const { client, write, onFailed } = this.#options
+    let partitionCount
     try {
-      const partitionCount = await this.#partitionCount(topic)
-      for (const record of this.#take(topic)) write(topic, record.partition(partitionCount), record)
+      partitionCount = await this.#partitionCount(topic)
     } catch (error) {
-      this.#take(topic)
-      if (this.#life.signal.aborted) return
-      client.log.warn('records for a topic could not be written', {
-        topic,
-        error: messageOf(error),
-      })
-      onFailed(failureOf(topic, error))
+      this.#lose(topic, failureOf(topic, error))
+      return
     }
+    try {
+      for (const { write } of this.#take(topic)) write(partitionCount)
+    } catch (error) {
+      this.#lose(topic, error instanceof StreamsError ? error : failureOf(topic, error))
+    }
+  }
+
+  #lose(topic: string, error: StreamsError): void {
+    const { client, onFailed } = this.#options
+    this.#take(topic)
+    if (this.#life.signal.aborted) return
+    client.log.warn('records for a topic could not be written', { topic, error: error.message })
+    onFailed(error)
   }
 
   async #partitionCount(topic: string): Promise<number> {
@@ -107,7 +111,7 @@ export class UnknownTopics {
   #take(topic: string): readonly WaitingRecord[] {
     const waiting = this.#waiting.get(topic) ?? []
     this.#waiting.delete(topic)
-    for (const record of waiting) this.bytes -= sizeOf(record)
+    for (const { bytes } of waiting) this.bytes -= bytes
     return waiting
   }
 }
@@ -116,12 +120,4 @@ function failureOf(topic: string, error: unknown): StreamsError {
   if (isStreamsError(error, 'SINK_TOPIC_MISSING')) return error
   const context = { topic, partition: '?', detail: messageOf(error) }
   return new StreamsError('DELIVERY_FAILED', context, { cause: error })
-}
-
-function sizeOf({ key, value }: WaitingRecord): number {
-  return (key?.length ?? 0) + (value?.length ?? 0)
-}
-
-function copyOf(bytes: Uint8Array | null): Buffer | null {
-  return bytes === null ? null : Buffer.from(bytes)
 }

@@ -60,7 +60,7 @@ export class RefusedRecords {
   }
 
   decide(refused: RefusedRecord, error: StreamsError): 'continue' | 'retry' {
-    const { topic, key, value, timestamp, headers } = refused
+    const { topic, key, value, timestamp, headers, origin } = refused
     if (this.#letterTopics.has(topic)) {
       if (canPass(error)) return 'retry'
       throw refusal(topic, error)
@@ -68,21 +68,24 @@ export class RefusedRecords {
     const record = this.#record
     record.timestamp = timestamp
     record.headers = headers
-    // Of the record that it came from nothing is known any more.
-    record.source = { key, value }
+    record.topic = origin?.topic ?? ''
+    record.partition = origin?.partition ?? -1
+    record.offset = origin?.offset ?? -1
+    // What came from no record, as in a punctuation, stands for itself.
+    record.source = origin?.source ?? { key, value }
     const written = { topic, key, value, timestamp, headers }
-    return this.#handlers.refused(written, error, { canPass: canPass(error) })
+    const by = { task: origin?.taskId, node: origin?.node }
+    return this.#handlers.refused(written, error, { canPass: canPass(error), by })
   }
 
   #send({ topic, key, value, timestamp, headers }: DeadLetterRecord): void {
     this.#letterTopics.add(topic)
     const producer = this.#producer()
+    const write = (): void =>
+      producer.send(topic, producer.partitionFor(key, topic), key, value, timestamp, headers)
     const { unknownTopics } = producer
-    if (unknownTopics.has(topic)) {
-      const partition = (): number => producer.partitionFor(key, topic)
-      unknownTopics.send(topic, { partition, key, value, timestamp, headers })
-      return
-    }
-    producer.send(topic, producer.partitionFor(key, topic), key, value, timestamp, headers)
+    const bytes = (key?.length ?? 0) + (value?.length ?? 0)
+    if (unknownTopics.has(topic)) unknownTopics.defer(topic, { bytes, write })
+    else write()
   }
 }

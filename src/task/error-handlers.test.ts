@@ -110,8 +110,9 @@ test('a step is told what a function of the sink below threw, and the failure na
 describe('a record that brokers refuse', () => {
   const refused = new StreamsError('KAFKA_ERROR', { api: 'Produce', error: 'INVALID_RECORD' })
   const late = new StreamsError('REQUEST_TIMEOUT', { api: 'Produce', broker: 'b', timeoutMs: 1 })
-  const passing = { canPass: true }
-  const final = { canPass: false }
+  const by = { task: '0_1', node: 'sink' }
+  const passing = { canPass: true, by }
+  const final = { canPass: false, by }
 
   test('is passed over, with a letter', () => {
     const { handlers, letters, metrics } = setup({

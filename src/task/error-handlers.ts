@@ -170,24 +170,30 @@ export class ErrorHandlers {
   }
 
   /**
-   * The brokers refuse a record, or did not take it in time. `retry`: who has asked begins again from
-   * the last commit, as is right for a failure that `canPass`. Throws `RECORD_UNWRITABLE` and
-   * `HANDLER_FAILED`, about which no step is asked any more.
+   * The brokers refuse a record, or did not take it in time; `by`: who wrote it. `retry`: who has asked
+   * begins again from the last commit, as is right for a failure that `canPass`. Throws
+   * `RECORD_UNWRITABLE` and `HANDLER_FAILED`, about which no step is asked any more.
    */
   refused(
     record: ProductionErrorContext['record'],
     error: unknown,
-    { canPass }: { canPass: boolean },
+    {
+      canPass,
+      by,
+    }: { canPass: boolean; by: { task: string | undefined; node: string | undefined } },
   ): 'continue' | 'retry' {
     const { onProductionError: handler = 'fail' } = this.#options
     if (canPass && typeof handler === 'string') return 'retry'
     const result = this.#ask('onProductionError', handler, error, () => ({
-      ...this.#context(undefined),
+      ...this.#context(by.node),
+      taskId: by.task,
       origin: 'delivery' as const,
       record,
     }))
-    if (result === 'fail' || (result === 'retry' && !canPass)) throw refusal(record.topic, error)
-    if (result === 'continue') this.#passOver('production-error', { sink: record.topic }, error)
+    if (result === 'retry' && canPass) return result
+    const where = { ...(by.node !== undefined && { node: by.node }), ...this.#where(by.task) }
+    if (result !== 'continue') throw refusal(record.topic, error, where)
+    this.#passOver('production-error', { ...where, sink: record.topic }, error)
     return result
   }
 
@@ -217,9 +223,8 @@ export class ErrorHandlers {
   }
 
   /** Where the current record came from, for errors and lines of the log. */
-  #where(): Record<string, unknown> {
-    const { task, record } = this.#options
-    const { topic, partition, offset } = record
+  #where(task: string | undefined = this.#options.task): Record<string, unknown> {
+    const { topic, partition, offset } = this.#options.record
     if (task === undefined) return {}
     return topic === '' ? { task } : { task, topic, partition, offset }
   }
@@ -267,9 +272,13 @@ export class ErrorHandlers {
   }
 }
 
-/** That brokers refuse a record of this topic; final. */
-export function refusal(topic: string, error: unknown): StreamsError {
-  const context = { sink: topic, origin: 'delivery', detail: messageOf(error) }
+/** That brokers refuse a record of this topic, and where it came from; final. */
+export function refusal(
+  topic: string,
+  error: unknown,
+  where: Record<string, unknown> = {},
+): StreamsError {
+  const context = { ...where, sink: topic, origin: 'delivery', detail: messageOf(error) }
   return finalError(new StreamsError('RECORD_UNWRITABLE', context, { cause: error }))
 }
 

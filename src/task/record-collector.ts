@@ -3,10 +3,12 @@
  * (org.apache.kafka.streams.processor.internals.RecordCollectorImpl).
  */
 import { assert } from '../base/assert.ts'
+import type { RecordOrigin } from '../client/refusal.ts'
 import type { DeadLetterRecord } from '../error-handlers.ts'
 import { isStreamsError } from '../errors.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import type { NodeProcessor } from '../processor/processor.ts'
+import type { TaskId } from '../processor/record-metadata.ts'
 import { partitionForKey } from '../protocol/murmur2.ts'
 import {
   noHeaders,
@@ -16,9 +18,10 @@ import {
 } from '../store/state-store.ts'
 import type { SinkNode } from '../topology/node.ts'
 import type { ErrorHandlers } from './error-handlers.ts'
-import type { LaterRecord, RecordSink } from './record-sink.ts'
+import type { RecordSink, UnknownTopicSink } from './record-sink.ts'
 
 export interface RecordCollectorOptions {
+  readonly task: TaskId
   readonly sink: RecordSink
   readonly metrics: StreamsMetrics
   readonly record: RecordContext
@@ -35,6 +38,7 @@ const recordsPerStickyPartition = 1000
 
 /** Everything that one task produces passes here. */
 export class RecordCollector implements ChangelogWriter {
+  readonly #task: TaskId
   readonly #sink: RecordSink
   readonly #metrics: StreamsMetrics
   readonly #record: RecordContext
@@ -44,6 +48,7 @@ export class RecordCollector implements ChangelogWriter {
   #keylessRecords = 0
 
   constructor(options: RecordCollectorOptions) {
+    this.#task = options.task
     this.#sink = options.sink
     this.#metrics = options.metrics
     this.#record = options.record
@@ -66,11 +71,8 @@ export class RecordCollector implements ChangelogWriter {
     return {
       process: (key, value) => {
         const named = checkedTopic(extractor(value, key, this.#record))
-        if (unknownTopics?.has(named) !== true) return this.#send(node, named, key, value)
-        const record = this.#later(node, named, key, value)
-        if (record === undefined) return
-        unknownTopics.send(named, record)
-        this.#metrics.recordsProduced.value += 1
+        if (unknownTopics?.has(named) === true) this.#defer(unknownTopics, node, named, key, value)
+        else this.#send(node, named, key, value)
       },
     }
   }
@@ -81,12 +83,81 @@ export class RecordCollector implements ChangelogWriter {
     const valueBytes = this.#serialized(node, topic, 'value', key, value)
     if (valueBytes === undefined) return
     const partitionCount = this.#sink.partitionCount(topic)
-    const partition =
-      node.partitioner === undefined
-        ? this.#defaultPartition(keyBytes, partitionCount)
-        : checkedPartition(node.partitioner(topic, key, value, partitionCount), partitionCount)
+    const partition = this.#partitionOf(node, topic, { key, value, keyBytes, partitionCount })
     const { timestamp, headers } = this.#record
     this.#write(node.name, topic, partition, keyBytes, valueBytes, timestamp, headers)
+  }
+
+  #partitionOf(
+    { partitioner }: SinkNode,
+    topic: string,
+    record: { key: unknown; value: unknown; keyBytes: Uint8Array | null; partitionCount: number },
+  ): number {
+    const { key, value, keyBytes, partitionCount } = record
+    return partitioner === undefined
+      ? this.#defaultPartition(keyBytes, partitionCount)
+      : checkedPartition(partitioner(topic, key, value, partitionCount), partitionCount)
+  }
+
+  /**
+   * Keeps a record until it is known how many partitions its topic has, and writes it then: in its
+   * context, so that the handlers are asked as if it were now.
+   */
+  #defer(
+    unknownTopics: UnknownTopicSink,
+    node: SinkNode,
+    topic: string,
+    key: unknown,
+    value: unknown,
+  ): void {
+    const keyBytes = copyOf(this.#serialized(node, topic, 'key', key, value))
+    if (keyBytes === undefined) return
+    const valueBytes = copyOf(this.#serialized(node, topic, 'value', key, value))
+    if (valueBytes === undefined) return
+    const context = { ...this.#record }
+    const { timestamp, headers } = context
+    unknownTopics.defer(topic, {
+      bytes: sizeOf(keyBytes, valueBytes),
+      write: (partitionCount) => {
+        this.#during(context, () => {
+          const record = { key, value, keyBytes, partitionCount }
+          const partition = this.#laterPartition(node, topic, record)
+          if (partition === undefined) return
+          this.#write(node.name, topic, partition, keyBytes, valueBytes, timestamp, headers)
+        })
+      },
+    })
+  }
+
+  /** Undefined: the partitioner threw, and the record is to be passed over. */
+  #laterPartition(
+    node: SinkNode,
+    topic: string,
+    record: { key: unknown; value: unknown; keyBytes: Uint8Array | null; partitionCount: number },
+  ): number | undefined {
+    try {
+      return this.#partitionOf(node, topic, record)
+    } catch (error) {
+      const { key, value } = record
+      this.#handlers.failed(node.name, this.#handlers.sinkFailure(node.name, error), { key, value })
+      return undefined
+    }
+  }
+
+  /** The record of the context is the current one for so long. */
+  #during(context: RecordContext, work: () => void): void {
+    const current = { ...this.#record }
+    Object.assign(this.#record, context)
+    try {
+      work()
+    } finally {
+      Object.assign(this.#record, current)
+    }
+  }
+
+  #originOf(node: string | undefined): RecordOrigin {
+    const { topic, partition, offset, source } = this.#record
+    return { taskId: this.#task, node, topic, partition, offset, source }
   }
 
   #write(
@@ -99,7 +170,8 @@ export class RecordCollector implements ChangelogWriter {
     headers: RecordHeaders,
   ): void {
     try {
-      this.#sink.send(topic, partition, key, value, timestamp, headers)
+      const origin = this.#sink.keepsOrigins === true ? this.#originOf(node) : undefined
+      this.#sink.send(topic, partition, key, value, timestamp, headers, origin)
     } catch (error) {
       if (!isStreamsError(error, 'RECORD_TOO_LARGE')) throw error
       const record = { topic, partition, key, value, timestamp, headers }
@@ -132,34 +204,14 @@ export class RecordCollector implements ChangelogWriter {
   /** Writes a record that a handler gave. */
   deadLetter({ topic, key, value, timestamp, headers }: DeadLetterRecord): void {
     const { unknownTopics } = this.#sink
-    const partition = (count: number): number => this.#defaultPartition(key, count)
-    if (unknownTopics?.has(topic) === true) {
-      unknownTopics.send(topic, { partition, key, value, timestamp, headers })
-    } else {
-      const chosen = partition(this.#sink.partitionCount(topic))
-      this.#sink.send(topic, chosen, key, value, timestamp, headers)
+    const write = (partitionCount: number): void => {
+      const partition = this.#defaultPartition(key, partitionCount)
+      this.#sink.send(topic, partition, key, value, timestamp, headers)
     }
+    const isKnown = unknownTopics?.has(topic) !== true
+    if (isKnown) write(this.#sink.partitionCount(topic))
+    else unknownTopics.defer(topic, { bytes: sizeOf(key, value), write })
     this.#metrics.recordsProduced.value += 1
-  }
-
-  /** The partition is chosen when it is known how many there are. */
-  #later(node: SinkNode, topic: string, key: unknown, value: unknown): LaterRecord | undefined {
-    const keyBytes = this.#serialized(node, topic, 'key', key, value)
-    if (keyBytes === undefined) return undefined
-    const valueBytes = this.#serialized(node, topic, 'value', key, value)
-    if (valueBytes === undefined) return undefined
-    const { partitioner } = node
-    const { timestamp, headers } = this.#record
-    return {
-      partition: (partitionCount) =>
-        partitioner === undefined
-          ? this.#defaultPartition(keyBytes, partitionCount)
-          : checkedPartition(partitioner(topic, key, value, partitionCount), partitionCount),
-      key: keyBytes,
-      value: valueBytes,
-      timestamp,
-      headers,
-    }
   }
 
   #defaultPartition(key: Uint8Array | null, partitionCount: number): number {
@@ -179,6 +231,15 @@ export class RecordCollector implements ChangelogWriter {
     const topic = this.#changelogTopics.get(store) as string
     this.#write(undefined, topic, this.#partition, key, value, timestamp, headers)
   }
+}
+
+function sizeOf(key: Uint8Array | null, value: Uint8Array | null): number {
+  return (key?.length ?? 0) + (value?.length ?? 0)
+}
+
+/** What a serde gave may be the serde's. */
+function copyOf(bytes: Uint8Array | null | undefined): Buffer | null | undefined {
+  return bytes && Buffer.from(bytes)
 }
 
 function checkedTopic(topic: unknown): string {

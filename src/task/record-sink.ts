@@ -1,14 +1,12 @@
+import type { RecordOrigin } from '../client/refusal.ts'
 import type { RecordHeaders } from '../store/state-store.ts'
 
 /** A record for a topic of which nothing is known yet. */
 export interface LaterRecord {
-  /** Chooses the partition when it is known how many there are. What it throws fails the delivery. */
-  readonly partition: (partitionCount: number) => number
-  readonly key: Uint8Array | null
-  readonly value: Uint8Array | null
-  /** Milliseconds. */
-  readonly timestamp: number
-  readonly headers: RecordHeaders
+  /** What it holds in memory. */
+  readonly bytes: number
+  /** Writes it when it is known how many partitions there are. What it throws fails the delivery. */
+  readonly write: (partitionCount: number) => void
 }
 
 /** Where records go whose topic the cluster must be asked about first. */
@@ -16,10 +14,10 @@ export interface UnknownTopicSink {
   /** False: the topic is known, and nothing waits for it; use {@link RecordSink.send}. */
   has(topic: string): boolean
   /**
-   * Keeps the record until the cluster has told of the topic, and writes it then, in the order of the
-   * calls. A topic that does not exist is a failed delivery.
+   * Keeps the record until the cluster has told of the topic, and has it written then, in the order of
+   * the calls. A topic that does not exist is a failed delivery.
    */
-  send(topic: string, record: LaterRecord): void
+  defer(topic: string, record: LaterRecord): void
 }
 
 /**
@@ -31,7 +29,7 @@ export interface RecordSink {
   partitionCount(topic: string): number
   /**
    * Copies the bytes into the batch of that partition. The timestamp -1 stands for the time of this
-   * call. Throws `RECORD_TOO_LARGE`.
+   * call. The origin is for those who ask about what is refused. Throws `RECORD_TOO_LARGE`.
    */
   send(
     topic: string,
@@ -40,7 +38,10 @@ export interface RecordSink {
     value: Uint8Array | null,
     timestamp: number,
     headers: RecordHeaders,
+    origin?: RecordOrigin,
   ): void
+  /** Somebody asks where refused records came from. Default: nobody does. */
+  readonly keepsOrigins?: boolean
   /** For topics that only records name; a sink without it knows all topics. */
   readonly unknownTopics?: UnknownTopicSink
   /** The offset after the last acknowledged record of this sink in that partition; undefined: none yet. */

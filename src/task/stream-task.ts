@@ -96,6 +96,7 @@ export class StreamTask implements Task, ContextTask {
     })
     const handlers = this.#handlers
     this.#collector = new RecordCollector({
+      task: id,
       sink,
       metrics,
       record,

@@ -202,14 +202,11 @@ describe('a record that the broker refuses', () => {
     await until(async () => (await committed(cluster)) === 5, signal)
     expect(await out(cluster)).toEqual(['number 1', 'number 2', 'number 3'])
     const dead = await cluster.read('dead')
-    expect(dead.map(({ key, value }) => [key, String(value)])).toEqual([
-      [null, 'number 7'],
-      [null, 'number 7'],
-    ])
-    // Of the record that it came from nothing is known when the broker answers.
-    expect(dead.map(told)).toMatchObject([
-      { trace: '7', exception: 'StreamsError.KAFKA_ERROR', offset: '-1' },
-      { trace: '7', offset: '-1' },
+    const value = Buffer.from(serdes.int.serialize(7))
+    expect(dead.map((letter) => letter.key)).toEqual([Buffer.from('k'), Buffer.from('k')])
+    expect(dead.map(told)).toEqual([
+      { value, trace: '7', exception: 'StreamsError.KAFKA_ERROR', offset: '1' },
+      { value, trace: '7', exception: 'StreamsError.KAFKA_ERROR', offset: '3' },
     ])
     expect(streams.metrics.droppedRecords()).toEqual(new Map([['production-error', 2]]))
     await send(cluster, [4])
@@ -230,10 +227,13 @@ describe('a record that the broker refuses', () => {
     const value = Buffer.from('number 7')
     expect(asked).toHaveLength(2)
     expect(asked[0]).toMatchObject({
-      taskId: undefined,
-      node: undefined,
-      topic: undefined,
-      offset: -1,
+      taskId: '0_0',
+      node: 'KSTREAM-SINK-0000000003',
+      topic: cluster.name('in'),
+      partition: 0,
+      offset: 1,
+      sourceRawKey: Buffer.from('k'),
+      sourceRawValue: Buffer.from(serdes.int.serialize(7)),
       origin: 'delivery',
       record: { topic: cluster.name('out'), key: null, value },
     })
@@ -249,7 +249,14 @@ describe('a record that the broker refuses', () => {
     await streams.start()
     await expect(streams.closed).rejects.toMatchObject({
       code: 'RECORD_UNWRITABLE',
-      context: { sink: cluster.name('out'), origin: 'delivery' },
+      context: {
+        sink: cluster.name('out'),
+        origin: 'delivery',
+        task: '0_0',
+        node: 'KSTREAM-SINK-0000000003',
+        topic: cluster.name('in'),
+        offset: 1,
+      },
     })
   })
 
@@ -258,7 +265,10 @@ describe('a record that the broker refuses', () => {
     await cluster.createTopic('in', 1)
     await cluster.createTopic('out', 1, compacted)
     await cluster.createTopic('dead', 1, compacted)
-    await send(cluster, [7])
+    const value = Buffer.from(serdes.int.serialize(7))
+    // Without a key, so that its letter has none.
+    cluster.producer.send(cluster.name('in'), 0, null, value, Date.now(), [])
+    await cluster.producer.flush()
     const streams = instance(cluster, {
       onProductionError: 'continue',
       deadLetterQueueTopic: cluster.name('dead'),
@@ -279,6 +289,66 @@ describe('a record that the broker refuses', () => {
     await streams.start()
     await until(async () => (await committed(cluster)) === 3, signal)
     expect(await out(cluster)).toEqual(['a', 'b'])
+  })
+})
+
+describe('a sink that learns of its topic only from its records', () => {
+  /** Records go to the topic that they name; there is no partition for 13. */
+  function named(cluster: TestCluster): Topology {
+    const builder = new StreamsBuilder()
+    builder
+      .stream(topic(cluster.name('in'), { key: nullable(serdes.string), value: serdes.int }))
+      .to(() => cluster.name('out'), {
+        key: nullable(serdes.string),
+        value: serdes.int,
+        partitioner: (_topic, _key, value) => {
+          if (value === 13) throw new RangeError('no place for it')
+          return 0
+        },
+      })
+    return builder.build()
+  }
+
+  test('asks about what its partitioner throws, though that is later', async ({ signal }) => {
+    await using cluster = await startedCluster()
+    await send(cluster, [13, 1, 13, 2])
+    const asked: unknown[] = []
+    const streams = instance(
+      cluster,
+      {
+        onProcessingError: ({ node, offset, record, sourceRawValue }, error) => {
+          const source = sourceRawValue && serdes.int.deserialize(sourceRawValue)
+          asked.push({ node, offset, record, source, error: (error as Error).message })
+          return 'continue'
+        },
+        deadLetterQueueTopic: cluster.name('dead'),
+      },
+      named(cluster),
+    )
+    await streams.start()
+    await until(async () => (await committed(cluster)) === 4, signal)
+    expect(await cluster.read('out')).toHaveLength(2)
+    const about = (offset: number) => ({
+      node: 'KSTREAM-SINK-0000000001',
+      offset,
+      record: { key: 'k', value: 13 },
+      source: 13,
+      error: 'no place for it',
+    })
+    expect(asked).toEqual([about(0), about(2)])
+    expect((await letters(cluster)).map(({ offset }) => offset)).toEqual(['0', '2'])
+  })
+
+  test('ends the program with it when nobody passes it over', async () => {
+    await using cluster = await startedCluster()
+    await send(cluster, [13])
+    const streams = instance(cluster, {}, named(cluster))
+    await streams.start()
+    await expect(streams.closed).rejects.toMatchObject({
+      code: 'RECORD_UNWRITABLE',
+      message: expect.stringContaining('no place for it') as string,
+      context: { node: 'KSTREAM-SINK-0000000001', topic: cluster.name('in'), offset: 0 },
+    })
   })
 })
 
