@@ -1,6 +1,7 @@
 import { partitionKey, type PartitionKey } from '../client/offsets.ts'
 import type { Gauge } from '../metrics/registry.ts'
-import { globalTaskId, type GlobalInput } from '../task/global-task.ts'
+import type { GlobalInput } from '../task/global-inputs.ts'
+import { globalTaskId } from '../task/global-task.ts'
 import type { RestoreLag, RestoreProgress } from './changelog-reader.ts'
 
 interface Restore {

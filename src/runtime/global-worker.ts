@@ -1,17 +1,17 @@
-import { sleep, yieldTurn } from '../base/clock.ts'
+import { yieldTurn } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { Fetcher, type FetchedRecords } from '../client/fetcher.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
-import { canPass } from '../client/kafka-failure.ts'
-import { listOffsets, partitionKey, type PartitionKey } from '../client/offsets.ts'
 import type { Ports, ResolvedConfig } from '../config.ts'
 import { StreamsError, isStreamsError, messageOf } from '../errors.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
-import { GlobalTask, type GlobalInput } from '../task/global-task.ts'
+import { GlobalTask } from '../task/global-task.ts'
 import type { TaskEngines } from '../task/state-manager.ts'
 import type { GlobalSubtopology } from '../topology/topology.ts'
+import { AddedInputs } from './added-inputs.ts'
 import type { RestoreLag, RestoreProgress } from './changelog-reader.ts'
 import { GlobalRestore } from './global-restore.ts'
+import { GlobalTopics, type FoundInput } from './global-topics.ts'
 import { WakeUp } from './wake-up.ts'
 
 /** How long the loop works at one thing before it looks at the next. */
@@ -24,8 +24,6 @@ const checkpointBytes = 16 * 1024 * 1024
 const dirtyBytesMax = 4 * checkpointBytes
 /** The loop looks around at least this often: for partitions that were added. */
 const idleMsMax = 1000
-/** Wait before something is asked of the cluster again. */
-const retryMs = 500
 /** A topic that is emptied again and again while it is restored. */
 const restoresMax = 5
 
@@ -77,6 +75,8 @@ export class GlobalWorker {
   readonly #restore: GlobalRestore
   readonly #stopping = new AbortController()
   readonly #wakeUp = new WakeUp()
+  readonly #topics: GlobalTopics
+  readonly #added: AddedInputs
   /** Fetched, and not applied yet; at most one poll of the fetcher. */
   #fetched: FetchedRecords[] = []
   #task: GlobalTask | undefined
@@ -88,6 +88,17 @@ export class GlobalWorker {
     this.#options = options
     this.#log = options.config.log
     this.#fetcher = new Fetcher(options.client, { maxPartitionFetchBytes: partitionFetchBytes })
+    const { client, ports } = options
+    this.#topics = new GlobalTopics({
+      client,
+      clock: ports.clock,
+      log: this.#log,
+      signal: this.#stopping.signal,
+    })
+    this.#added = new AddedInputs(
+      (input) => this.#topics.find([input]),
+      () => this.#wakeUp.notify(),
+    )
     this.#restore = new GlobalRestore({
       remaining: options.metrics.restoreRemaining,
       onProgress: (progress) => options.listener.onRestore(progress),
@@ -146,7 +157,9 @@ export class GlobalWorker {
         this.#log.error('the global stores were not ended well', { error: messageOf(failure) })
       })
     } finally {
-      await this.#fetcher.close()
+      // Whether it was stopped or has failed: nothing goes on.
+      this.#stopping.abort()
+      await Promise.all([this.#fetcher.close(), this.#added.settled()])
     }
   }
 
@@ -223,8 +236,7 @@ export class GlobalWorker {
   /** Opens the stores and begins to fetch from where they are. */
   async #open(): Promise<void> {
     const { globalStores, config, cacheBytesMax, ports, client, metrics, state } = this.#options
-    await this.#patiently('topics', () => this.#learnTopics())
-    this.#throwIfStopped()
+    await this.#topics.learn(globalStores)
     this.#task = new GlobalTask({
       globalStores,
       clock: ports.clock,
@@ -239,78 +251,26 @@ export class GlobalWorker {
     })
     this.#task.open()
     this.#lastCheckpointAt = ports.clock.monotonic()
-    const { inputs } = this.#task
-    const ends = await this.#listOffsets(inputs, 'latest')
-    const offsets = await this.#follow(inputs, ends)
-    for (const input of inputs) {
-      const key = partitionKey(input.topic, input.partition)
-      this.#restore.begin(input, offsets.get(key) ?? 0, ends.get(key) ?? 0)
-    }
-  }
-
-  /** Throws `SOURCE_TOPIC_MISSING`. */
-  async #learnTopics(): Promise<void> {
-    const { globalStores, client } = this.#options
-    const { signal } = this.#stopping
-    const topics = globalStores.flatMap(({ source }) => source.topics)
-    const known = await client.topicMetadata(topics, { fresh: true, signal })
-    for (const { source, store } of globalStores) {
-      const missing = source.topics.find((topic) => !known.has(topic))
-      if (missing === undefined) continue
-      throw new StreamsError('SOURCE_TOPIC_MISSING', {
-        topic: missing,
-        store: store.descriptor.name,
-      })
+    const found = await this.#topics.find(this.#task.inputs)
+    const offsets = this.#follow(found)
+    for (const [index, { input, range }] of found.entries()) {
+      this.#restore.begin(input, offsets[index] ?? 0, range.end)
     }
   }
 
   /** Begins to fetch these partitions; gives where. Throws `OFFSET_OUT_OF_RANGE`. */
-  async #follow(
-    inputs: readonly GlobalInput[],
-    ends: ReadonlyMap<PartitionKey, number>,
-  ): Promise<ReadonlyMap<PartitionKey, number>> {
-    const starts = await this.#listOffsets(inputs, 'earliest')
-    this.#throwIfStopped()
-    const offsets = new Map<PartitionKey, number>()
-    const assigned = inputs.map(({ store, topic, partition, position }) => {
-      const key = partitionKey(topic, partition)
-      const [start = 0, end = 0] = [starts.get(key), ends.get(key)]
+  #follow(found: readonly FoundInput[]): readonly number[] {
+    const assigned = found.map(({ input, range: { start, end } }) => {
+      const { store, topic, partition, position } = input
       const offset = position ?? start
       if (offset < start || offset > Math.max(start, end)) {
         const detail = `the store ${store} is there, and the log has ${start} to ${end}`
         throw new StreamsError('OFFSET_OUT_OF_RANGE', { topic, partition, offset, detail })
       }
-      offsets.set(key, offset)
       return { topic, partition, offset, offsetReset: 'none' as const }
     })
     this.#fetcher.assign(assigned)
-    return offsets
-  }
-
-  #listOffsets(
-    inputs: readonly GlobalInput[],
-    at: 'earliest' | 'latest',
-  ): Promise<ReadonlyMap<PartitionKey, number>> {
-    const { client } = this.#options
-    const partitions = inputs.map(({ topic, partition }) => ({ topic, partition }))
-    return this.#patiently('offsets of global topics', () =>
-      listOffsets(client, partitions, at, { signal: this.#stopping.signal }),
-    )
-  }
-
-  /** Tries again while the cluster has a problem that can pass. */
-  async #patiently<T>(what: string, request: () => Promise<T>): Promise<T> {
-    const { signal } = this.#stopping
-    for (;;) {
-      try {
-        return await request()
-      } catch (error) {
-        this.#throwIfStopped()
-        if (!canPass(error)) throw error
-        this.#log.warn(`the ${what} could not be read, trying again`, { error: messageOf(error) })
-        await sleep(this.#options.ports.clock, retryMs, signal)
-      }
-    }
+    return assigned.map(({ offset }) => offset)
   }
 
   // The loop.
@@ -321,7 +281,7 @@ export class GlobalWorker {
     if (task === undefined) return
     const isBusy = this.#work(task)
     if (!isBusy) await this.#rest(task)
-    if (this.#isRestored) await this.#followAdded(task)
+    if (this.#isRestored) this.#followAdded(task)
     // Also after a rest: one that ends at once has not let the event loop breathe.
     await yieldTurn(clock)
   }
@@ -388,10 +348,13 @@ export class GlobalWorker {
   }
 
   /** A topic may get more partitions: those are read from their beginning. */
-  async #followAdded(task: GlobalTask): Promise<void> {
+  #followAdded(task: GlobalTask): void {
     const added = task.addPartitions()
-    if (added.length === 0) return
-    this.#log.info('global topics have more partitions', { added: added.length })
-    await this.#follow(added, await this.#listOffsets(added, 'latest'))
+    if (added.length > 0) {
+      this.#log.info('global topics have more partitions', { added: added.length })
+    }
+    for (const input of added) this.#added.ask(input)
+    const found = this.#added.take()
+    if (found.length > 0) this.#follow(found)
   }
 }

@@ -24,6 +24,7 @@ import { readOnlyStore } from '../store/read-only-store.ts'
 import { buildStore } from '../store/store-builder.ts'
 import type { GlobalSubtopology } from '../topology/topology.ts'
 import { ErrorHandlers } from './error-handlers.ts'
+import { GlobalInputs, type GlobalInput, type OpenInput } from './global-inputs.ts'
 import { GlobalOffsets } from './global-offsets.ts'
 import { ProcessorContext, type ContextTask } from './processor-context.ts'
 import { ProcessorMetadata } from './processor-metadata.ts'
@@ -48,20 +49,6 @@ export interface GlobalTaskOptions extends ErrorHandling {
   readonly partitionCount: (topic: string) => number
   /** Default: nothing is logged. */
   readonly log?: Log
-}
-
-/** One partition of a global topic. */
-export interface GlobalInput {
-  readonly store: string
-  readonly topic: string
-  readonly partition: number
-  /** The next offset to read; undefined: nothing of it is in the store, begin with the first. */
-  readonly position: number | undefined
-}
-
-interface Input extends GlobalInput {
-  position: number | undefined
-  readonly queue: RecordQueue
 }
 
 /** A global store with its processor. */
@@ -90,9 +77,7 @@ export class GlobalTask implements ContextTask {
   readonly #options: GlobalTaskOptions
   readonly #handlers: ErrorHandlers
   readonly #stores = new Map<string, KeptStore>()
-  readonly #inputs: Input[] = []
-  /** Inputs that moved since the last checkpoint. */
-  readonly #moved = new Set<Input>()
+  readonly #inputs = new GlobalInputs()
   readonly #reader = new RecordBatchReader()
   /** Undefined: no store outlives the process. */
   #offsets: GlobalOffsets | undefined
@@ -154,7 +139,7 @@ export class GlobalTask implements ContextTask {
   #addInputs({ topology: { source }, store, node }: KeptStore): void {
     const { metrics, partitionCount, clock, log } = this.#options
     for (const topic of source.topics) {
-      const known = this.#inputs.filter((input) => input.topic === topic).length
+      const known = this.#inputs.countOf(topic)
       for (let partition = known; partition < partitionCount(topic); partition += 1) {
         const input = { store: store.name, topic, partition }
         const queue = new RecordQueue({
@@ -169,27 +154,21 @@ export class GlobalTask implements ContextTask {
           wallClockTime: () => clock.now(),
         })
         const position = store.persistent ? this.#offsets?.get(input) : undefined
-        this.#inputs.push({ ...input, position, queue })
+        this.#inputs.add({ ...input, position, queue })
       }
     }
   }
 
   /** All partitions of all global topics. Known when it is open. */
   get inputs(): readonly GlobalInput[] {
-    return this.#inputs
+    return this.#inputs.all
   }
 
   /** Takes partitions that were added to topics; gives those that are new. */
   addPartitions(): readonly GlobalInput[] {
-    const { length } = this.#inputs
+    const { length } = this.#inputs.all
     for (const kept of this.#stores.values()) this.#addInputs(kept)
-    return this.#inputs.slice(length)
-  }
-
-  #input(topic: string, partition: number): Input {
-    const input = this.#inputs.find((one) => one.topic === topic && one.partition === partition)
-    assert(input !== undefined, `${topic}-${partition} is a partition of a global topic`)
-    return input
+    return this.#inputs.all.slice(length)
   }
 
   /**
@@ -200,7 +179,7 @@ export class GlobalTask implements ContextTask {
    * @throws StreamsError `RESTORE_FAILED`, and as {@link update}.
    */
   restore(topic: string, partition: number, records: Buffer, startOffset: number): number {
-    const input = this.#input(topic, partition)
+    const input = this.#inputs.of(topic, partition)
     const { topology, store } = this.#kept(input.store)
     const restored = topology.reprocessOnRestore
       ? this.#process(input, records, startOffset, 'keyed')
@@ -215,13 +194,13 @@ export class GlobalTask implements ContextTask {
    * @throws StreamsError what the records or the user's code caused. The task cannot go on then.
    */
   update(topic: string, partition: number, records: Buffer, startOffset: number): number {
-    const input = this.#input(topic, partition)
+    const input = this.#inputs.of(topic, partition)
     const processed = this.#process(input, records, startOffset, 'all')
     this.#options.metrics.recordsProcessed.value += processed
     return processed
   }
 
-  #process(input: Input, records: Buffer, startOffset: number, which: 'all' | 'keyed'): number {
+  #process(input: OpenInput, records: Buffer, startOffset: number, which: 'all' | 'keyed'): number {
     const { queue } = input
     const { record } = this
     queue.add(records, startOffset)
@@ -234,11 +213,11 @@ export class GlobalTask implements ContextTask {
       }
       queue.take()
     }
-    this.#move(input, queue.position)
+    this.#inputs.move(input, queue.position)
     return processed
   }
 
-  #put(input: Input, store: TaskStore, records: Buffer, startOffset: number): number {
+  #put(input: OpenInput, store: TaskStore, records: Buffer, startOffset: number): number {
     const reader = this.#reader
     let restored = 0
     let position = startOffset
@@ -259,11 +238,11 @@ export class GlobalTask implements ContextTask {
     } finally {
       reader.reset(noBytes)
     }
-    this.#move(input, position)
+    this.#inputs.move(input, position)
     return restored
   }
 
-  #restoreFailure({ store, topic, partition }: Input, error: unknown): unknown {
+  #restoreFailure({ store, topic, partition }: OpenInput, error: unknown): unknown {
     if (error instanceof AssertionError) return error
     return new StreamsError(
       'RESTORE_FAILED',
@@ -272,15 +251,9 @@ export class GlobalTask implements ContextTask {
     )
   }
 
-  #move(input: Input, position: number | undefined): void {
-    if (position === undefined || position === input.position) return
-    input.position = position
-    this.#moved.add(input)
-  }
-
   /** True: {@link checkpoint} would make something durable. */
   get checkpointNeeded(): boolean {
-    return this.#moved.size > 0
+    return this.#inputs.haveMoved
   }
 
   /**
@@ -290,12 +263,11 @@ export class GlobalTask implements ContextTask {
   checkpoint(): void {
     // Nothing is below the processors, so that one pass empties all caches.
     for (const { store } of this.#stores.values()) store.flush()
-    for (const input of this.#moved) {
+    for (const input of this.#inputs.takeMoved()) {
       const { position, store } = input
       if (position === undefined || !this.#kept(store).store.persistent) continue
       this.#offsets?.put(input, position)
     }
-    this.#moved.clear()
     for (const { store } of this.#stores.values()) store.committed(undefined)
     this.#offsets?.committed()
   }

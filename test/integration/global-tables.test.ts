@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'
+import { systemTransport, type Transport } from '../../src/base/transport.ts'
 import { Admin } from '../../src/client/admin.ts'
 import { resolveConfig, systemPorts } from '../../src/config.ts'
 import {
@@ -15,6 +16,7 @@ import {
 import type { KafkaClient } from '../../src/client/kafka-client.ts'
 import { MemoryEngine } from '../../src/kv/memory-engine.ts'
 import { StreamsMetrics } from '../../src/metrics/streams-metrics.ts'
+import { listOffsets } from '../../src/protocol/messages/2-list-offsets.ts'
 import { GlobalWorker } from '../../src/runtime/global-worker.ts'
 import { serve, type Service } from '../../src/server/index.ts'
 import type { GlobalSubtopology } from '../../src/topology/topology.ts'
@@ -312,6 +314,89 @@ test('partitions that are added to a global topic are read from their beginning'
   await until(() => worker.task?.inputs.length === 3, signal)
   const positions = (): unknown => worker.task?.inputs.map(({ position }) => position)
   await until(() => String(positions()) === '6,1,1', signal)
+  await worker.stop()
+  expect(heard).toEqual(['restored', 'engines closed'])
+})
+
+/** A network that keeps questions for offsets back, from `hold` to `release`. */
+class HoldingTransport implements Transport {
+  #held: (() => void)[] | undefined
+
+  readonly listen: Transport['listen'] = (options) => systemTransport.listen(options)
+
+  readonly connect: Transport['connect'] = async (options) => {
+    const connection = await systemTransport.connect(options)
+    const write = connection.write.bind(connection)
+    connection.write = (bytes) => {
+      // After the length comes the number of the request.
+      const isQuestion = bytes.length > 6 && Buffer.from(bytes).readInt16BE(4) === listOffsets.key
+      if (!isQuestion || this.#held === undefined) return write(bytes)
+      const copy = Buffer.from(bytes)
+      this.#held.push(() => write(copy))
+    }
+    return connection
+  }
+
+  get heldCount(): number {
+    return this.#held?.length ?? 0
+  }
+
+  hold(): void {
+    this.#held = []
+  }
+
+  release(): void {
+    const held = this.#held ?? []
+    this.#held = undefined
+    for (const write of held) write()
+  }
+}
+
+test('the other partitions go on while the offsets of added ones cannot be read', async ({
+  signal,
+}) => {
+  await using cluster = await startedCluster(1)
+  const transport = new HoldingTransport()
+  await using client = cluster.newClient({ transport })
+  using engine = new MemoryEngine()
+  const heard: unknown[] = []
+  const { globalStores } = ordersWithCountries(cluster)
+  const worker = globalWorker(cluster, { globalStores, client, engine, heard })
+  worker.start()
+  await until(() => worker.isRestored, signal)
+  const name = cluster.name('countries')
+  await new Admin(cluster.client).createPartitions(name, 2)
+  await cluster.client.topicMetadata([name], { fresh: true })
+  transport.hold()
+  await client.refreshMetadata()
+  await until(() => transport.heldCount > 0, signal)
+  await writeRows(cluster, 'countries', { fi: 'Finland', gr: 'Greece' })
+  const positions = (): string => String(worker.task?.inputs.map(({ position }) => position))
+  await until(() => positions() === '1,', signal)
+
+  transport.release()
+  await until(() => positions() === '1,1', signal)
+  await worker.stop()
+  expect(heard).toEqual(['restored', 'engines closed'])
+})
+
+test('a global worker can be stopped while the offsets of added partitions cannot be read', async ({
+  signal,
+}) => {
+  await using cluster = await startedCluster(1)
+  const transport = new HoldingTransport()
+  await using client = cluster.newClient({ transport })
+  using engine = new MemoryEngine()
+  const heard: unknown[] = []
+  const { globalStores } = ordersWithCountries(cluster)
+  const worker = globalWorker(cluster, { globalStores, client, engine, heard })
+  worker.start()
+  await until(() => worker.isRestored, signal)
+  const name = cluster.name('countries')
+  await new Admin(cluster.client).createPartitions(name, 2)
+  transport.hold()
+  await client.refreshMetadata()
+  await until(() => transport.heldCount > 0, signal)
   await worker.stop()
   expect(heard).toEqual(['restored', 'engines closed'])
 })
