@@ -1,10 +1,20 @@
 import type { KvRange } from '../kv/kv.ts'
+import type { Rows } from './entry-table.ts'
 import type { StoredRow, StoredValue } from './stored-value.ts'
 
 /** Rows of a scan, in key order, as they were when it began. */
 export interface StoredRows extends Disposable {
   /** Undefined at the end, and ever after. The row is the reader's. */
   next(): StoredRow | undefined
+}
+
+/** What an index is asked for, and what it would have of rows that are not in the engine yet. */
+export interface IndexQuery {
+  /** Of keys of the index. */
+  readonly range: KvRange
+  /** The index has, of the row with that key, a key in the range. */
+  readonly has: (key: Buffer) => boolean
+  readonly indexKeyOf: (key: Buffer) => Buffer
 }
 
 /**
@@ -20,6 +30,8 @@ export interface ByteTable {
   /** As a put of null, where that differs: a session that is too old is not counted. */
   remove?(key: Buffer, text: string): void
   scan(range: KvRange): StoredRows
+  /** Where there is an index: its keys in a range, in order. Some of them may be of rows that are deleted. */
+  scanIndex?(query: IndexQuery): Rows<Buffer>
   approximateEntryCount(): number
   /** As `put`, while restoring; the buffers are borrowed. */
   restore(key: Buffer, value: Buffer | null, timestamp: number): void

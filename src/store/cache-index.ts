@@ -5,6 +5,8 @@ import type { StoreSerdes } from './store-serdes.ts'
 /** Finds the entries of a record cache by their keys. */
 export interface CacheIndex<K, V> {
   readonly size: number
+  /** What the index holds in memory for each entry, beyond a place in a Map. */
+  readonly entryBytes: number
   find(key: K): CacheEntry<K, V> | undefined
   /** A new entry for a key; another one takes its place by `set`. */
   set(entry: CacheEntry<K, V>): void
@@ -18,6 +20,7 @@ export interface CacheIndex<K, V> {
 
 /** One entry a key, in a Map. */
 export class KeyIndex<K, V> implements CacheIndex<K, V> {
+  readonly entryBytes = 0
   readonly #serdes: StoreSerdes<K, V>
   readonly #identity: ((key: K) => CacheKey) | undefined
   readonly #entries = new Map<CacheKey, CacheEntry<K, V>>()

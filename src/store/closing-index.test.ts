@@ -1,13 +1,11 @@
 import { expect, test } from 'vitest'
 import { ClosingIndex } from './closing-index.ts'
 
-function indexOf(rows: readonly (readonly [time: number, key: string])[], floor = 0): ClosingIndex {
-  const index = new ClosingIndex(floor)
-  for (const [time, key] of rows) index.add(time, Buffer.from(key), key)
+function indexOf(rows: readonly (readonly [time: number, id: string])[]) {
+  const index = new ClosingIndex<string, string>()
+  for (const [time, id] of rows) index.add(time, id, `row ${id}`)
   return index
 }
-
-const taken = (index: ClosingIndex, to: number): string[] => index.take(to).map(String)
 
 test('rows come once, by time, when they are asked for', () => {
   const index = indexOf([
@@ -18,57 +16,60 @@ test('rows come once, by time, when they are asked for', () => {
     [9, 'd'],
   ])
 
-  expect(taken(index, 0)).toEqual([])
-  expect(taken(index, 4)).toEqual(['a', 'b', 'bb'])
-  expect(taken(index, 4)).toEqual([])
-  expect(taken(index, 9)).toEqual(['c', 'd'])
+  expect(index.take(0)).toEqual([])
+  expect(index.take(4)).toEqual(['row a', 'row b', 'row bb'])
+  expect(index.take(4)).toEqual([])
+  expect(index.take(9)).toEqual(['row c', 'row d'])
 })
 
-test('a row that is put again is one row, and one that is deleted is none', () => {
+test('a row that is put again is one row, the last, and one that is deleted is none', () => {
   const index = indexOf([
-    [1, 'a'],
     [1, 'a'],
     [1, 'b'],
   ])
+  index.add(1, 'a', 'another row a')
   index.delete(1, 'b')
   index.delete(2, 'never')
 
-  expect(taken(index, 1)).toEqual(['a'])
+  expect(index.take(1)).toEqual(['another row a'])
 })
 
-test('a time that was emptied can be filled again', () => {
+test('a time that was emptied can be filled again, and comes once', () => {
   const index = indexOf([[1, 'a']])
-  index.delete(1, 'a')
-  index.add(1, Buffer.from('b'), 'b')
+  for (let turn = 0; turn < 3; turn += 1) {
+    index.delete(1, 'a')
+    index.add(1, 'a', 'again')
+  }
 
-  expect(taken(index, 1)).toEqual(['b'])
+  expect(index.take(1)).toEqual(['again'])
+  expect(index.take(2)).toEqual([])
 })
 
 test('what was asked for already is not taken in any more', () => {
-  const index = indexOf(
-    [
-      [1, 'before'],
-      [2, 'a'],
-    ],
-    2,
-  )
-  expect([index.floor, taken(index, 4), index.floor]).toEqual([2, ['a'], 5])
+  const index = indexOf([[2, 'a']])
+  expect([index.floor, index.take(4), index.floor]).toEqual([0, ['row a'], 5])
 
-  index.add(4, Buffer.from('late'), 'late')
-  index.add(5, Buffer.from('in time'), 'in time')
-  expect(taken(index, 3)).toEqual([])
+  index.add(4, 'late', 'late')
+  index.add(5, 'in time', 'in time')
+  expect(index.take(3)).toEqual([])
   expect(index.floor).toBe(5)
-  expect(taken(index, 9)).toEqual(['in time'])
+  expect(index.take(9)).toEqual(['in time'])
 })
 
 test('a time may have more rows than a call may have arguments', () => {
   const rows = 200_000
-  const index = new ClosingIndex(0)
-  for (let row = 0; row < rows; row += 1) index.add(7, Buffer.from(String(row)), String(row))
-  index.add(8, Buffer.from('later'), 'later')
+  const index = new ClosingIndex<number, number>()
+  for (let row = 0; row < rows; row += 1) index.add(7, row, row)
+  index.add(8, -1, -1)
 
-  const keys = index.take(7)
-  expect([keys.length, String(keys[0]), String(keys.at(-1))]).toEqual([rows, '0', '199999'])
-  expect(taken(index, 7)).toEqual([])
-  expect(taken(index, 8)).toEqual(['later'])
+  const taken = index.take(7)
+  expect([taken.length, taken[0], taken.at(-1)]).toEqual([rows, 0, 199_999])
+  expect(index.take(7)).toEqual([])
+  expect(index.take(8)).toEqual([-1])
+})
+
+test('nothing is left when it is cleared', () => {
+  const index = indexOf([[1, 'a']])
+  index.clear()
+  expect(index.take(9)).toEqual([])
 })

@@ -1,57 +1,64 @@
 import { BinaryHeap } from '../base/heap.ts'
 
 /**
- * Rows of a store by the time at which their windows begin or their sessions end, for an operator that
+ * Rows in memory by the time at which their windows begin or their sessions end, for an operator that
  * emits what has closed: it asks for one stretch of time after the other, and for none twice. So a row
- * is in the index only until it was asked for, and a look costs as much as there is to emit. It stands
- * for the index that Kafka Streams keeps on disk in its time-ordered stores.
+ * is in the index only until it was asked for, and a look costs as much as there is to emit. What lies in
+ * an engine on disk has its index there: see segment-tables.ts.
  */
-export class ClosingIndex {
+export class ClosingIndex<Id, Row> {
   readonly #times = new BinaryHeap<number>((one, other) => one - other)
-  /** Keys of rows by their latin1 text. */
-  readonly #rows = new Map<number, Map<string, Buffer>>()
-  #floor: number
-
-  /** Rows before `floor` are of no interest any more. */
-  constructor(floor: number) {
-    this.#floor = floor
-  }
+  /** What is in the heap: a time may be without rows, and get some again. */
+  readonly #known = new Set<number>()
+  readonly #rows = new Map<number, Map<Id, Row>>()
+  #floor = 0
 
   /** Rows before it were asked for, and are not here any more. */
   get floor(): number {
     return this.#floor
   }
 
-  /** The key is kept. */
-  add(time: number, key: Buffer, text: string): void {
+  /** A row takes the place of the one with the same id. */
+  add(time: number, id: Id, row: Row): void {
     if (time < this.#floor) return
     let rows = this.#rows.get(time)
     if (rows === undefined) {
       rows = new Map()
       this.#rows.set(time, rows)
-      this.#times.push(time)
+      if (!this.#known.has(time)) {
+        this.#known.add(time)
+        this.#times.push(time)
+      }
     }
-    rows.set(text, key)
+    rows.set(id, row)
   }
 
-  delete(time: number, text: string): void {
-    this.#rows.get(time)?.delete(text)
+  delete(time: number, id: Id): void {
+    const rows = this.#rows.get(time)
+    if (rows?.delete(id) === true && rows.size === 0) this.#rows.delete(time)
   }
 
-  /** Takes out the rows up to that time, which is included: their keys by time, else in no order. */
-  take(to: number): Buffer[] {
-    const keys: Buffer[] = []
+  /** Takes out the rows up to that time, which is included: by time, else in no order. */
+  take(to: number): Row[] {
+    const taken: Row[] = []
     for (
       let time = this.#times.peek();
       time !== undefined && time <= to;
       time = this.#times.peek()
     ) {
       // One by one: a call does not take as many arguments as a time may have rows.
-      for (const key of this.#rows.get(time)?.values() ?? []) keys.push(key)
+      for (const row of this.#rows.get(time)?.values() ?? []) taken.push(row)
       this.#times.pop()
+      this.#known.delete(time)
       this.#rows.delete(time)
     }
     this.#floor = Math.max(this.#floor, to + 1)
-    return keys
+    return taken
+  }
+
+  clear(): void {
+    this.#times.clear()
+    this.#known.clear()
+    this.#rows.clear()
   }
 }

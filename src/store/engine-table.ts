@@ -11,6 +11,8 @@ export interface EngineTable {
   /** Borrowed, as everything that an engine returns. */
   get(key: Buffer, text: string): Buffer | undefined
   scan(range: KvRange, format: StoredFormat): StoredRows
+  /** Rows of an index of the table, where there is one: keys of their own, and no values. */
+  scanIndex?(range: KvRange): StoredRows
   put(writes: EngineWrites, key: Buffer, value: Buffer): void
   delete(writes: EngineWrites, key: Buffer): void
   /** A batch of one. */

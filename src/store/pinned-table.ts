@@ -7,11 +7,13 @@
  * Reads ask the stages from left to right. Restored rows come from the changelog, so they are
  * committed: they begin in `waiting`.
  */
+import { assert } from '../base/assert.ts'
 import type { KvEngine, KvRange } from '../kv/kv.ts'
-import { keyText, type TextRange } from '../kv/sorted-rows.ts'
+import { SortedRows, keyText, type SortedRow, type TextRange } from '../kv/sorted-rows.ts'
 import { assertKeyLength } from './assert-key-length.ts'
-import type { ByteTable, StoredRows } from './byte-table.ts'
+import type { ByteTable, IndexQuery, StoredRows } from './byte-table.ts'
 import type { EngineTable } from './engine-table.ts'
+import type { Rows } from './entry-table.ts'
 import { MergedRows, type RowSource } from './merged-rows.ts'
 import type { OffsetTable } from './offset-table.ts'
 import { Pins, type Pin } from './pins.ts'
@@ -30,6 +32,11 @@ export interface PinnedTableHost {
   writeSlice(): boolean
   /** Forgets the table. */
   remove(table: PinnedTable): void
+}
+
+/** A key of an index. */
+interface IndexRow extends SortedRow {
+  readonly key: Buffer
 }
 
 /** Rows of pins over rows of the engine; deleted ones left out. */
@@ -118,6 +125,27 @@ export class PinnedTable implements ByteTable {
     }
     const engineRows = this.rows.scan(range, this.format)
     return new PinnedRows(pins, engineRows, reverse === true)
+  }
+
+  /** The pins are looked at one by one: they are few beside what is in the engine. */
+  scanIndex({ range, has, indexKeyOf }: IndexQuery): Rows<Buffer> {
+    assert(this.rows.scanIndex !== undefined, 'who asks for the index has made it')
+    const sources: RowSource<IndexRow>[] = []
+    for (const stage of [this.#open, this.#waiting, this.#writing]) {
+      const found = new SortedRows<IndexRow>()
+      for (const { key, value } of stage?.values() ?? []) {
+        if (value === null || !has(key)) continue
+        const indexKey = indexKeyOf(key)
+        found.add({ key: indexKey, text: keyText(indexKey) })
+      }
+      if (found.size > 0) sources.push(found.view().cursor())
+    }
+    const stored = this.rows.scanIndex(range)
+    const rows = new MergedRows<IndexRow>([...sources, stored], { reverse: false })
+    return {
+      next: () => rows.next()?.key,
+      [Symbol.dispose]: () => stored[Symbol.dispose](),
+    }
   }
 
   /** What the engine counts, or what waits for it when that is more: new rows are not told from old. */

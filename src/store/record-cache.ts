@@ -14,15 +14,18 @@
  *
  * A listener that throws ends the task: what was not written yet is forgotten, as the commit is.
  */
-import { StreamsError, isStreamsError } from '../errors.ts'
+import { StreamsError } from '../errors.ts'
 import type { KvRange } from '../kv/kv.ts'
-import { SortedRows, keyText } from '../kv/sorted-rows.ts'
+import { keyText } from '../kv/sorted-rows.ts'
 import { assertKeyLength } from './assert-key-length.ts'
 import type { CacheBudget } from './cache-budget.ts'
 import { CacheEntry } from './cache-entry.ts'
 import { KeyIndex, type CacheIndex } from './cache-index.ts'
+import { CacheOrder } from './cache-order.ts'
+import { CacheWriter, withKeyBytes, type UnwritableRow } from './cache-writer.ts'
 import { CachedRows } from './cached-rows.ts'
 import type { ChangeloggedTable } from './changelogged-table.ts'
+import { DirtyEntries } from './dirty-entries.ts'
 import type { EntryRows, EntryTable, Rows } from './entry-table.ts'
 import type { ValueAndTimestamp } from './key-value-store.ts'
 import { EvictionOrder, sortedByStamp, stampLimit } from './stamp-order.ts'
@@ -37,8 +40,6 @@ const entryOverheadBytes = 280
 const shortKeyBytes = 1000
 /** A key whose serde does not tell its size. */
 const keyBytesDefault = 64
-/** Entries that are kept at most though they were dropped, unless there are as many others. */
-const droppedEntriesMax = 1024
 /** Flushes that may follow one another because listeners make entries dirty again. */
 const flushRoundsMax = 1000
 
@@ -71,7 +72,7 @@ export interface RecordCacheOptions<K, V> {
    * Decides about an update that the serdes refuse, which shows when it leaves: it throws, or the cache
    * forgets the update. Default: throws `SERDE_FAILED`. Kafka Streams serializes before, in `put`.
    */
-  readonly unwritable?: (row: { key: K; value: V | undefined }, error: unknown) => void
+  readonly unwritable?: UnwritableRow<K, V>
 }
 
 /** Updates on their way to a store. */
@@ -82,31 +83,22 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
   readonly #record: RecordContext
   readonly #keySizeOf: ((key: K) => number) | undefined
   readonly #sizer: ValueSizer<V>
-  #listener: FlushListener<K, V> | undefined
-  #sendOldValues = false
-
+  readonly #writer: CacheWriter<K, V>
   readonly #entries: CacheIndex<K, V>
   readonly #windowed: WindowTimes<K> | undefined
   /** The latest time of an entry of windows that is below but left the cache. */
   #newestBelow = -1
-  readonly #unwritable: RecordCacheOptions<K, V>['unwritable']
   readonly #evictionOrder = new EvictionOrder<CacheEntry<K, V>>()
-  /** Those that became dirty since the last flush, in that order; some may be clean again. */
-  #dirty: CacheEntry<K, V>[] = []
-  #dirtyCount = 0
+  readonly #dirty = new DirtyEntries<K, V>()
   /** The last stamp. */
   #stamp = 0
   #bytes = 0
   /** Under way; a listener may cause another one. */
   readonly #flushes: Flush<K, V>[] = []
-  /** What is not written yet, in key order; made when somebody scans. */
-  #order: SortedRows<CacheEntry<K, V>> | undefined
-  #scanCount = 0
-  #openScans = 0
+  readonly #order = new CacheOrder<K, V>(() => this.#toBeScanned())
 
   constructor(options: RecordCacheOptions<K, V>) {
-    const { below, budget, record, index, windowed } = options
-    this.#unwritable = options.unwritable
+    const { below, budget, record, index, windowed, unwritable } = options
     this.#below = below
     this.#serdes = below.serdes
     this.#budget = budget
@@ -115,11 +107,17 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
     this.#windowed = windowed
     this.#keySizeOf = below.serdes.key.sizeOf
     this.#sizer = new ValueSizer(below.serdes.value)
+    this.#writer = new CacheWriter({
+      below,
+      record,
+      unwritable,
+      settled: (entry, size) => this.#settle(entry, size),
+      givenUp: (entry) => this.#giveUp(entry),
+    })
   }
 
   setFlushListener(listener: FlushListener<K, V>, options: { sendOldValues: boolean }): boolean {
-    this.#listener = listener
-    this.#sendOldValues = options.sendOldValues
+    this.#writer.setListener(listener, options)
     return true
   }
 
@@ -149,7 +147,7 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
     if (value !== undefined && entry?.value === undefined) this.#assertStorable(key)
     if (entry === undefined) entry = this.#insert(key)
     else if (value === undefined && this.#isUnheardOf(entry)) return this.#drop(entry)
-    else if (entry.isFlushing || this.#isScanned(entry)) entry = this.#replace(entry)
+    else if (entry.isFlushing || this.#order.shows(entry)) entry = this.#replace(entry)
     entry.value = value
     entry.timestamp = timestamp
     entry.remember(this.#record)
@@ -163,30 +161,17 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
   /** Nobody below has heard of it: it may go as it came. */
   #isUnheardOf(entry: CacheEntry<K, V>): boolean {
     const isNew = !entry.mayBeBelow && !entry.isFlushing
-    return isNew && this.#listener !== undefined && this.#order === undefined
+    return isNew && this.#writer.hasListener && !this.#order.isKept
   }
 
   #drop(entry: CacheEntry<K, V>): void {
-    this.#markClean(entry)
+    this.#dirty.drop(entry)
     this.#forget(entry)
-    const dirty = this.#dirty
-    if (dirty.at(-1) === entry) dirty.pop()
-    else if (dirty.length > 2 * this.#dirtyCount + droppedEntriesMax) {
-      this.#dirty = dirty.filter(({ isDirty }) => isDirty)
-    }
   }
 
   #markDirty(entry: CacheEntry<K, V>): void {
-    if (this.#order !== undefined) this.#order.add(this.#withKeyBytes(entry))
-    entry.isDirty = true
-    this.#dirty.push(entry)
-    this.#dirtyCount += 1
-  }
-
-  #markClean(entry: CacheEntry<K, V>): void {
-    if (!entry.isDirty) return
-    entry.isDirty = false
-    this.#dirtyCount -= 1
+    if (this.#order.isKept) this.#order.add(this.#withKeyBytes(entry))
+    this.#dirty.add(entry)
   }
 
   #nextStamp(): number {
@@ -199,16 +184,10 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
   #renumber(): void {
     const used = sortedByStamp([...this.#entries.values()], ({ usedAt }) => usedAt)
     for (const [index, entry] of used.entries()) entry.usedAt = index
-    const updated = this.#dirtyEntries()
+    const updated = this.#dirty.inOrder()
     for (const [index, entry] of updated.entries()) entry.updatedAt = index
     this.#evictionOrder.clear()
     this.#stamp = used.length + updated.length
-  }
-
-  /** In the order of their last updates. */
-  #dirtyEntries(): CacheEntry<K, V>[] {
-    const dirty = this.#dirty.filter(({ isDirty }) => isDirty)
-    return sortedByStamp(dirty, ({ updatedAt }) => updatedAt)
   }
 
   /** What lies below comes into the cache; that there is nothing does not. */
@@ -239,26 +218,22 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
   }
 
   #insert(key: K): CacheEntry<K, V> {
-    const keySize = entryOverheadBytes + (this.#keySizeOf?.(key) ?? keyBytesDefault)
+    const overhead = entryOverheadBytes + this.#entries.entryBytes
+    const keySize = overhead + (this.#keySizeOf?.(key) ?? keyBytesDefault)
     const { id, key: own } = this.#entries.identify(key)
-    const entry = new CacheEntry<K, V>(id, own, { epoch: this.#scanCount, keySize })
+    const entry = new CacheEntry<K, V>(id, own, { epoch: this.#order.epoch, keySize })
     const windowed = this.#windowed
     if (windowed !== undefined) entry.mayBeBelow = !this.hasAllFrom(windowed.timeOf(own))
     this.#entries.set(entry)
     return entry
   }
 
-  /** A scan began before this entry's next update, and still shows what it is. */
-  #isScanned(entry: CacheEntry<K, V>): boolean {
-    return this.#openScans > 0 && entry.epoch < this.#scanCount
-  }
-
   /** A new entry for the key; the old one stays as it is for those who look at it. */
   #replace(entry: CacheEntry<K, V>): CacheEntry<K, V> {
     const { id, key, keySize, keyBytes, text } = entry
-    this.#markClean(entry)
+    this.#dirty.delete(entry)
     this.#forget(entry)
-    const fresh = new CacheEntry<K, V>(id, key, { epoch: this.#scanCount, keySize })
+    const fresh = new CacheEntry<K, V>(id, key, { epoch: this.#order.epoch, keySize })
     fresh.keyBytes = keyBytes
     fresh.text = text
     fresh.mayBeBelow = entry.isFlushing || entry.mayBeBelow
@@ -267,11 +242,7 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
   }
 
   #withKeyBytes(entry: CacheEntry<K, V>): CacheEntry<K, V> {
-    if (entry.keyBytes === undefined) {
-      entry.keyBytes = this.#serdes.writeKey(entry.key)
-      entry.text = keyText(entry.keyBytes)
-    }
-    return entry
+    return withKeyBytes(entry, this.#serdes)
   }
 
   #resize(entry: CacheEntry<K, V>): void {
@@ -313,8 +284,8 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
   }
 
   flush(): boolean {
-    const hasEntries = this.#dirtyCount > 0
-    for (let round = 0; this.#dirtyCount > 0; round += 1) {
+    const hasEntries = this.#dirty.count > 0
+    for (let round = 0; this.#dirty.count > 0; round += 1) {
       if (round === flushRoundsMax) {
         throw new StreamsError('STORE_FLUSH_ENDLESS', { store: this.#serdes.store })
       }
@@ -325,93 +296,45 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
 
   /** Flushes all dirty entries; the evicted one, which is forgotten already, first. */
   #flushDirty(evicted?: CacheEntry<K, V>): void {
-    if (evicted !== undefined) this.#markClean(evicted)
-    const entries = this.#dirtyEntries()
+    if (evicted !== undefined) this.#dirty.delete(evicted)
+    const entries = this.#dirty.inOrder()
     if (evicted !== undefined) entries.unshift(evicted)
     for (const entry of entries) {
       entry.isDirty = false
       entry.isFlushing = true
     }
-    this.#dirty = []
-    this.#dirtyCount = 0
+    this.#dirty.clear()
     const flush = { entries, next: 0 }
     this.#flushes.push(flush)
-    this.#order = undefined
+    this.#order.clear()
     try {
       for (const entry of entries) {
-        this.#flushEntry(entry)
+        this.#writer.write(entry)
         flush.next += 1
       }
     } finally {
       this.#flushes.pop()
-      this.#order = undefined
+      this.#order.clear()
     }
     this.#makeRoom()
   }
 
-  #flushEntry(entry: CacheEntry<K, V>): void {
-    const record = this.#record
-    const { timestamp, offset, topic, partition, headers, source } = record
-    entry.recall(record)
-    try {
-      this.#writeEntry(entry)
-    } finally {
-      record.timestamp = timestamp
-      record.offset = offset
-      record.topic = topic
-      record.partition = partition
-      record.headers = headers
-      record.source = source
-    }
-  }
-
-  #writeEntry(entry: CacheEntry<K, V>): void {
-    const { key, value } = entry
-    let oldValue: V | undefined
-    try {
-      const keyBytes = this.#withKeyBytes(entry).keyBytes as Buffer
-      if (this.#listener !== undefined && (value === undefined || this.#sendOldValues)) {
-        const stored = this.#below.bytes.get(keyBytes, entry.text)
-        if (value === undefined && stored === undefined) {
-          // It came and went within the cache: nobody below has heard of it.
-          this.#settle(entry)
-          return
-        }
-        if (this.#sendOldValues && stored !== undefined)
-          oldValue = this.#serdes.readValue(stored.value)
-      }
-      const size = this.#below.putBytes(keyBytes, entry.text, value, entry.timestamp)
-      if (value !== undefined) this.#sizer.sample(size)
-    } catch (error) {
-      if (!isStreamsError(error, 'SERDE_FAILED')) throw error
-      this.#giveUp(entry, error)
-      return
-    }
-    this.#settle(entry)
-    this.#listener?.(key, value, oldValue, this.#timestampOf(entry, value))
-  }
-
-  /** What is below shows again, unless that is not to be. */
-  #giveUp(entry: CacheEntry<K, V>, error: unknown): void {
-    if (this.#unwritable === undefined) throw error
-    const { key, value } = entry
-    this.#unwritable({ key, value }, error)
+  /** What is below shows again. */
+  #giveUp(entry: CacheEntry<K, V>): void {
     entry.isFlushing = false
     this.#forget(entry)
     this.#noteBelow(entry)
   }
 
-  #timestampOf(entry: CacheEntry<K, V>, value: V | undefined): number {
-    const isOwn = this.#below.isTimestamped && value !== undefined
-    return isOwn ? entry.timestamp : entry.recordTimestamp
-  }
-
   /** What the entry says is below. Windows seldom change once they are written: their bytes go. */
-  #settle(entry: CacheEntry<K, V>): void {
+  #settle(entry: CacheEntry<K, V>, size: number | undefined): void {
     entry.isFlushing = false
     if (entry.value === undefined) this.#forget(entry)
-    else entry.mayBeBelow = true
-    if (this.#windowed !== undefined && this.#order === undefined && this.#openScans === 0) {
+    else {
+      entry.mayBeBelow = true
+      if (size !== undefined) this.#sizer.sample(size)
+    }
+    if (this.#windowed !== undefined && this.#order.isIdle) {
       entry.keyBytes = undefined
       entry.text = ''
     }
@@ -422,42 +345,28 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
   }
 
   scan(range: KvRange): EntryRows<K, V> {
-    if (this.#sorted().size === 0) return this.#below.scan(range)
+    if (this.#order.size === 0) return this.#below.scan(range)
     return new CachedRows({ cached: this.scanCached(range), below: this.#below, range })
+  }
+
+  /** The serialized key of an entry. */
+  keyBytesOf(entry: CacheEntry<K, V>): Buffer {
+    return this.#withKeyBytes(entry).keyBytes as Buffer
   }
 
   /** The entries alone, those that say that a row is deleted included. */
   scanCached(range: KvRange): Rows<CacheEntry<K, V>> {
-    const { from, to, toExclusive, reverse } = range
-    const bounds = { from: from && keyText(from), to: to && keyText(to), toExclusive, reverse }
-    const cursor = this.#sorted().view().cursor(bounds)
-    this.#scanCount += 1
-    this.#openScans += 1
-    let isOpen = true
-    return {
-      next: () => (isOpen ? cursor.next() : undefined),
-      [Symbol.dispose]: () => {
-        if (isOpen) this.#openScans -= 1
-        isOpen = false
-      },
-    }
+    return this.#order.scan(range)
   }
 
-  #sorted(): SortedRows<CacheEntry<K, V>> {
-    if (this.#order === undefined) {
-      const order = new SortedRows<CacheEntry<K, V>>()
-      for (const { entries, next } of this.#flushes) {
-        for (const entry of entries.slice(next))
-          if (entry.isFlushing) order.add(this.#withKeyBytes(entry))
-      }
-      if (this.#windowed !== undefined) {
-        for (const entry of this.#entries.values()) order.add(this.#withKeyBytes(entry))
-      } else {
-        for (const entry of this.#dirty) if (entry.isDirty) order.add(this.#withKeyBytes(entry))
-      }
-      this.#order = order
+  /** What is not written yet; of windows, all that is here. */
+  *#toBeScanned(): Generator<CacheEntry<K, V>, undefined> {
+    for (const { entries, next } of this.#flushes) {
+      for (const entry of entries.slice(next)) if (entry.isFlushing) yield this.#withKeyBytes(entry)
     }
-    return this.#order
+    const others = this.#windowed === undefined ? this.#dirty.values() : this.#entries.values()
+    for (const entry of others) yield this.#withKeyBytes(entry)
+    return undefined
   }
 
   cachedBytes(): number {
@@ -468,9 +377,8 @@ export class RecordCache<K, V> implements EntryTable<K, V> {
     this.#account(-this.#bytes)
     this.#entries.clear()
     this.#evictionOrder.clear()
-    this.#dirty = []
-    this.#dirtyCount = 0
-    this.#order = undefined
+    this.#dirty.clear()
+    this.#order.clear()
     this.#below.close()
   }
 }

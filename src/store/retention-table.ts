@@ -10,6 +10,8 @@ import type { KvRange } from '../kv/kv.ts'
 import { keyText } from '../kv/sorted-rows.ts'
 import type { ByteTable, StoredRows } from './byte-table.ts'
 import { ClosingIndex } from './closing-index.ts'
+import type { Rows } from './entry-table.ts'
+import { GatheredRows } from './gathered-rows.ts'
 import type { SegmentTables } from './segment-tables.ts'
 import { noTimestamp, type StoredRow, type StoredValue } from './stored-value.ts'
 import type { WindowedKeys } from './windowed-keys.ts'
@@ -22,6 +24,11 @@ export interface RetentionTableOptions {
   readonly persistent: boolean
   /** Rows are seen one moment longer: windows that emit on close are read when they are as old as that. */
   readonly emitsOnClose?: boolean
+  /**
+   * Where rows are found by time, for an operator that emits what has closed; undefined: nowhere. In the
+   * engine: the tables of the segments have an index.
+   */
+  readonly closing: 'in-engine' | 'in-memory' | undefined
   /** Counts a row that came too late. */
   readonly expired: () => void
 }
@@ -40,8 +47,9 @@ export class RetentionTable implements ByteTable {
   #observedTime = -1
   /** The latest time of rows that were not put but were there, or restored; -1: there are none. */
   newestRestored: number
-  /** Made when somebody asks for what has closed. */
-  #closing: ClosingIndex | undefined
+  /** By time, and then by the text of the key. */
+  readonly #closing: ClosingIndex<string, Buffer> | undefined
+  readonly #hasIndex: boolean
 
   constructor(options: RetentionTableOptions) {
     this.#bytes = options.bytes
@@ -54,6 +62,8 @@ export class RetentionTable implements ByteTable {
     this.#persistent = options.persistent
     this.#expired = options.expired
     this.newestRestored = options.segments.newestTime
+    this.#hasIndex = options.closing === 'in-engine'
+    if (options.closing === 'in-memory') this.#closing = new ClosingIndex()
   }
 
   #isVisible(key: Buffer): boolean {
@@ -70,7 +80,7 @@ export class RetentionTable implements ByteTable {
       return
     }
     this.#bytes.put(key, text, value, timestamp)
-    if (this.#closing !== undefined) this.#note(this.#closing, key, text, value)
+    this.#note(key, text, value)
   }
 
   /** As a put of null, of which nothing is counted; in memory it does not move the time either. */
@@ -78,41 +88,43 @@ export class RetentionTable implements ByteTable {
     if (this.#persistent) this.#observe(key)
     if (this.#segments.has(this.#segments.segmentOf(this.#keys.timeOf(key)))) {
       this.#bytes.put(key, text, null, noTimestamp)
-      if (this.#closing !== undefined) this.#note(this.#closing, key, text, null)
+      this.#note(key, text, null)
     }
   }
 
-  #note(closing: ClosingIndex, key: Buffer, text: string, value: Buffer | null): void {
+  #note(key: Buffer, text: string, value: Buffer | null): void {
+    const closing = this.#closing
+    if (closing === undefined) return
     const time = this.#keys.timeOf(key)
     if (value === null) closing.delete(time, text)
-    else closing.add(time, key, text)
+    else closing.add(time, text, key)
   }
 
   /**
-   * Keys of the rows whose time lies in [from, to], by time and then as the store orders them; they
-   * are not found here again. Undefined: some of them were taken before.
+   * Keys of the rows whose time lies in [from, to], by time and then as the store orders them, for who asks
+   * for none twice. Some rows may be deleted. Undefined: they cannot be found by time.
    */
-  takeClosed(from: number, to: number): Buffer[] | undefined {
-    const closing = (this.#closing ??= this.#indexFrom(from))
-    if (from < closing.floor) return undefined
-    const keys = closing.take(to).filter((key) => this.#keys.timeOf(key) >= from)
-    return keys.sort((one, other) => this.#keys.compareByTime(one, other))
+  closedKeys(from: number, to: number): Rows<Buffer> | undefined {
+    const keys = this.#keys
+    if (this.#hasIndex) return this.#indexedKeys(from, to)
+    const closing = this.#closing
+    if (closing === undefined || from < closing.floor) return undefined
+    const closed = closing.take(to).filter((key) => keys.timeOf(key) >= from)
+    return new GatheredRows(closed.sort((one, other) => keys.compareByTime(one, other)))
   }
 
-  #indexFrom(from: number): ClosingIndex {
-    const closing = new ClosingIndex(from)
-    const all = { from: undefined, to: undefined, lowest: from, highest: Infinity, reverse: false }
-    const segments = this.#segments.between(
-      this.#keys.firstSegment(all),
-      this.#keys.lastSegment(all),
-    )
-    for (const segment of segments) {
-      using rows = this.#bytes.scan(this.#keys.rangeIn(segment, all))
-      for (let row = rows.next(); row !== undefined; row = rows.next()) {
-        closing.add(this.#keys.timeOf(row.key), row.key, keyText(row.key))
-      }
+  #indexedKeys(from: number, to: number): Rows<Buffer> | undefined {
+    const keys = this.#keys
+    const indexKeyOf = (key: Buffer): Buffer => keys.closingKey(key)
+    const rows = this.#bytes.scanIndex?.({ ...keys.closingQuery(from, to), indexKeyOf })
+    if (rows === undefined) return undefined
+    return {
+      next: () => {
+        const key = rows.next()
+        return key && keys.keyOfClosing(key)
+      },
+      [Symbol.dispose]: () => rows[Symbol.dispose](),
     }
-    return closing
   }
 
   #observe(key: Buffer): void {
@@ -159,8 +171,10 @@ export class RetentionTable implements ByteTable {
     if (!this.#keys.isChangelogKey(changelogKey)) return
     const key = this.#keys.withSegment(changelogKey)
     this.newestRestored = Math.max(this.newestRestored, this.#keys.timeOf(key))
-    if (this.#admit(key)) this.#bytes.restore(key, value, timestamp)
-    else if (!this.#persistent) this.#expired()
+    if (this.#admit(key)) {
+      this.#bytes.restore(key, value, timestamp)
+      if (this.#closing !== undefined) this.#note(key, keyText(key), value)
+    } else if (!this.#persistent) this.#expired()
   }
 
   restored(offset: number): void {

@@ -6,6 +6,13 @@
  *     key        segment  what the store makes of key and time
  *     in table   store/interval/segment:  what the store makes of key and time
  *
+ * A store whose operator emits what has closed has an index beside each table, which is written with it and
+ * goes with it: the keys of its rows, the time first. So what has closed is found without a look at what
+ * is open (org.apache.kafka.streams.state.internals.AbstractRocksDBTimeOrderedSegmentedBytesStore):
+ *
+ *     in tables  store/interval+/segment:       as above
+ *                store/interval+index/segment:  time and key, without a value
+ *
  * A segment expires at once for readers. Its table goes only when the commit in which it expired is in
  * the engine: after a crash, the engine must have what an earlier commit saw.
  */
@@ -13,9 +20,11 @@ import type { KvEngine, KvIterator, KvRange, KvTable } from '../kv/kv.ts'
 import { keyText } from '../kv/sorted-rows.ts'
 import type { StoredRows } from './byte-table.ts'
 import type { EngineTable, EngineWrites } from './engine-table.ts'
-import type { StoredFormat, StoredRow } from './stored-value.ts'
+import { plainFormat, type StoredFormat, type StoredRow } from './stored-value.ts'
 import { OffsetTable } from './offset-table.ts'
 import { readTime, timeBytes, writeTime } from './time-bytes.ts'
+
+const noValue = Buffer.alloc(0)
 
 /** The bytes of a segment's number at the beginning of a key. */
 export const segmentBytes = timeBytes
@@ -28,8 +37,16 @@ function compareSegments(a: number, b: number): number {
 interface Segment {
   readonly id: number
   readonly table: KvTable
+  readonly index: KvTable | undefined
   /** The bytes of its number. */
   readonly prefix: Buffer
+}
+
+export interface SegmentTablesOptions {
+  readonly name: string
+  readonly interval: number
+  /** What a row is in the index, the segment in front; undefined: there is no index. */
+  readonly indexKeyOf?: ((key: Buffer) => Buffer) | undefined
 }
 
 /** The tables of one store's segments. */
@@ -37,6 +54,8 @@ export class SegmentTables implements EngineTable {
   readonly interval: number
   readonly #engine: KvEngine
   readonly #name: string
+  readonly #indexName: string
+  readonly #indexKeyOf: ((key: Buffer) => Buffer) | undefined
   readonly #segments = new Map<number, Segment>()
   /** The segment that was used last: the next row is most often in the same. */
   #latest: Segment | undefined
@@ -47,27 +66,37 @@ export class SegmentTables implements EngineTable {
   #committedBefore = 0
   #writingBefore = 0
 
-  constructor(engine: KvEngine, options: { name: string; interval: number }) {
+  constructor(engine: KvEngine, { name: store, interval, indexKeyOf }: SegmentTablesOptions) {
     this.#engine = engine
-    this.interval = options.interval
-    this.#name = `${options.name}/${options.interval}/`
-    this.#forgetOthers(options.name)
+    this.interval = interval
+    this.#indexKeyOf = indexKeyOf
+    this.#name = `${store}/${interval}${indexKeyOf === undefined ? '' : '+'}/`
+    this.#indexName = `${store}/${interval}+index/`
+    this.#forgetOthers(store)
     for (const name of engine.tableNames()) {
       if (name.startsWith(this.#name)) this.ensure(Number(name.slice(this.#name.length)))
     }
   }
 
-  /** Rows in segments of another interval would not be found: they are restored from the changelog. */
+  /**
+   * Rows in segments of another interval would not be found, and rows that lack an index would never close:
+   * they are restored from the changelog.
+   */
   #forgetOthers(store: string): void {
     const engine = this.#engine
     const others = engine
       .tableNames()
-      .filter((name) => name.startsWith(`${store}/`) && !name.startsWith(this.#name))
+      .filter((name) => name.startsWith(`${store}/`) && !this.#isOwn(name))
     if (others.length === 0) return
     const batch = engine.batch()
     new OffsetTable(engine).put(batch, store, 0)
     batch.commit()
     for (const name of others) engine.dropTable(name)
+  }
+
+  #isOwn(name: string): boolean {
+    if (name.startsWith(this.#name)) return true
+    return this.#indexKeyOf !== undefined && name.startsWith(this.#indexName)
   }
 
   segmentOf(time: number): number {
@@ -79,7 +108,10 @@ export class SegmentTables implements EngineTable {
     if (this.#latest?.id === id || this.#segments.has(id)) return
     const prefix = Buffer.allocUnsafeSlow(segmentBytes)
     writeTime(prefix, id, 0)
-    this.#segments.set(id, { id, prefix, table: this.#engine.table(`${this.#name}${id}`) })
+    const table = this.#engine.table(`${this.#name}${id}`)
+    const hasIndex = this.#indexKeyOf !== undefined
+    const index = hasIndex ? this.#engine.table(`${this.#indexName}${id}`) : undefined
+    this.#segments.set(id, { id, prefix, table, index })
     this.#live.push(id)
     this.#live.sort(compareSegments)
   }
@@ -116,9 +148,10 @@ export class SegmentTables implements EngineTable {
   }
 
   #drop(before: number): void {
-    for (const { id, table } of this.#segments.values()) {
+    for (const { id, table, index } of this.#segments.values()) {
       if (!this.#isExpired(id, before)) continue
       this.#segments.delete(id)
+      if (index !== undefined) this.#engine.dropTable(index.name)
       this.#engine.dropTable(table.name)
     }
   }
@@ -154,11 +187,18 @@ export class SegmentTables implements EngineTable {
     const segment = this.#segment(key)
     if (segment === undefined || this.#isExpired(segment.id, this.#writingBefore)) return
     writes.put(segment.table, key.subarray(segmentBytes), value)
+    if (segment.index !== undefined) writes.put(segment.index, this.#indexKey(key), noValue)
+  }
+
+  #indexKey(key: Buffer): Buffer {
+    return (this.#indexKeyOf?.(key) ?? key).subarray(segmentBytes)
   }
 
   delete(writes: EngineWrites, key: Buffer): void {
     const segment = this.#segment(key)
-    if (segment !== undefined) writes.delete(segment.table, key.subarray(segmentBytes))
+    if (segment === undefined) return
+    writes.delete(segment.table, key.subarray(segmentBytes))
+    if (segment.index !== undefined) writes.delete(segment.index, this.#indexKey(key))
   }
 
   putNow(key: Buffer, value: Buffer): void {
@@ -171,12 +211,22 @@ export class SegmentTables implements EngineTable {
 
   /** `from` and `to` begin with their segments. */
   scan(range: KvRange, format: StoredFormat): StoredRows {
+    return this.#scan(range, format, ({ table }) => table)
+  }
+
+  /** Rows of the index, without values; `from` and `to` as for `scan`. */
+  scanIndex(range: KvRange): StoredRows {
+    return this.#scan(range, plainFormat, ({ index, table }) => index ?? table)
+  }
+
+  #scan(range: KvRange, format: StoredFormat, tableOf: (segment: Segment) => KvTable): StoredRows {
     const { from, to, toExclusive, reverse } = range
     const first = from === undefined ? undefined : readTime(from, 0)
     const last = to === undefined ? undefined : readTime(to, 0)
     const segments = this.#between(first, last)
     if (reverse === true) segments.reverse()
-    const scans = segments.map(({ id, prefix, table }) => {
+    const scans = segments.map((segment) => {
+      const { id, prefix } = segment
       const isLast = id === last
       const bounds = {
         from: id === first ? from?.subarray(segmentBytes) : undefined,
@@ -184,7 +234,7 @@ export class SegmentTables implements EngineTable {
         toExclusive: isLast ? toExclusive : undefined,
         reverse,
       }
-      return { prefix, rows: table.range(bounds) }
+      return { prefix, rows: tableOf(segment).range(bounds) }
     })
     return new SegmentRows(scans, format)
   }

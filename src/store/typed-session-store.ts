@@ -1,11 +1,12 @@
 /** The outermost layer of session stores (org.apache.kafka.streams.state.internals.MeteredSessionStore). */
 import { assertSession } from './assert-time.ts'
+import { scanClosed } from './closed-windows.ts'
 import type { EntryRow, EntryRows } from './entry-table.ts'
 import type { RangeOptions, StoreIterator } from './key-value-store.ts'
 import type { SessionStore } from './session-store.ts'
 import { noTimestamp } from './stored-value.ts'
 import type { SessionKeys, WindowedQuery } from './windowed-keys.ts'
-import { scanByTime, scanClosed } from './windowed-scan.ts'
+import { scanByTime } from './windowed-scan.ts'
 import { SessionReadView } from './windowed-read-views.ts'
 import { WindowedStore } from './windowed-store.ts'
 import type { Windowed } from './windowed.ts'

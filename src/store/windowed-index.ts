@@ -3,8 +3,12 @@ import { keyText } from '../kv/sorted-rows.ts'
 import type { Serde } from '../serde/serde.ts'
 import type { CacheEntry, CacheKey } from './cache-entry.ts'
 import type { CacheIndex } from './cache-index.ts'
+import { ClosingIndex } from './closing-index.ts'
 import type { WindowedQuery } from './windowed-keys.ts'
 import type { Window, Windowed } from './windowed.ts'
+
+/** What an entry takes in an order of time: its place there, and a part of what its time takes. */
+const closingBytes = 100
 
 /** By the end, then by the start. */
 export const compareWindows = (a: Window, b: Window): number =>
@@ -30,6 +34,10 @@ export class WindowedIndex<K, V> implements CacheIndex<Windowed<K>, V> {
   /** Of sessions, several may end together. */
   readonly #isOfSessions: boolean
   readonly #windows = new Map<CacheKey, WindowsOfKey<K, V>>()
+  /** By time, for an operator that emits what has closed. */
+  readonly #closing:
+    | ClosingIndex<CacheEntry<Windowed<K>, V>, CacheEntry<Windowed<K>, V>>
+    | undefined
   /**
    * The key that was found last: its windows follow one another. It may have none, for a moment: a
    * session that grows leaves and comes again.
@@ -37,9 +45,25 @@ export class WindowedIndex<K, V> implements CacheIndex<Windowed<K>, V> {
   #latest: WindowsOfKey<K, V> | undefined
   #size = 0
 
-  constructor(serde: Serde<K>, of: 'windows' | 'sessions') {
+  constructor(serde: Serde<K>, { of, closes }: { of: 'windows' | 'sessions'; closes: boolean }) {
     this.#serde = serde
     this.#isOfSessions = of === 'sessions'
+    this.#closing = closes ? new ClosingIndex() : undefined
+  }
+
+  /** In memory, for each entry. */
+  get entryBytes(): number {
+    return this.#closing === undefined ? 0 : closingBytes
+  }
+
+  /**
+   * Takes out of the order of time what lies in [from, to], deleted entries too; they stay in the index.
+   * Undefined: some were taken before, or there is no such order.
+   */
+  takeClosed(from: number, to: number): CacheEntry<Windowed<K>, V>[] | undefined {
+    const closing = this.#closing
+    if (closing === undefined || from < closing.floor) return undefined
+    return closing.take(to).filter(({ key }) => this.timeOf(key.window) >= from)
   }
 
   get size(): number {
@@ -127,10 +151,14 @@ export class WindowedIndex<K, V> implements CacheIndex<Windowed<K>, V> {
     const { times, starts, entries } = windows
     const { window } = key
     const at = this.#placeOf(windows, window)
+    const time = this.timeOf(window)
     if (this.#isAt(windows, at, window)) {
+      this.#closing?.delete(time, entries[at] as CacheEntry<Windowed<K>, V>)
+      this.#closing?.add(time, entry, entry)
       entries[at] = entry
       return
     }
+    this.#closing?.add(time, entry, entry)
     insertAt(entries, at, entry)
     insertAt(starts, at, window.start)
     if (this.#isOfSessions) insertAt(times, at, window.end)
@@ -143,6 +171,7 @@ export class WindowedIndex<K, V> implements CacheIndex<Windowed<K>, V> {
     const { times, starts, entries } = windows
     const at = this.#placeOf(windows, entry.key.window)
     if (entries[at] !== entry) return false
+    this.#closing?.delete(this.timeOf(entry.key.window), entry)
     removeAt(entries, at)
     removeAt(starts, at)
     if (this.#isOfSessions) removeAt(times, at)
@@ -157,6 +186,7 @@ export class WindowedIndex<K, V> implements CacheIndex<Windowed<K>, V> {
 
   clear(): void {
     this.#windows.clear()
+    this.#closing?.clear()
     this.#latest = undefined
     this.#size = 0
   }

@@ -34,6 +34,15 @@ export interface WindowedQuery {
   readonly reverse: boolean
 }
 
+/**
+ * What an index by time is asked for: see {@link WindowedKeys.closingKey}. `has` tells of the key of a row
+ * whether it is in the range.
+ */
+export interface ClosingQuery {
+  readonly range: KvRange
+  readonly has: (key: Buffer) => boolean
+}
+
 /** Makes and reads the keys of one store. */
 export abstract class WindowedKeys {
   /** Of the times behind the key. */
@@ -57,6 +66,34 @@ export abstract class WindowedKeys {
   protected abstract writeBounds(from: Buffer, to: Buffer, at: number, query: WindowedQuery): void
   /** The order by time first. */
   abstract compareByTime(a: Buffer, b: Buffer): number
+  /**
+   * The key of a row with its time in front: in the order of its bytes, rows are as `compareByTime` has
+   * them on disk.
+   *
+   *     window    segment  start  key bytes  sequence (4 bytes)
+   *     session   segment  end    start      key bytes
+   */
+  abstract closingKey(key: Buffer): Buffer
+  /** The key of the row of which {@link closingKey} was made. */
+  abstract keyOfClosing(closingKey: Buffer): Buffer
+
+  /** The rows whose time lies in [from, to]. */
+  closingQuery(from: number, to: number): ClosingQuery {
+    const bound = (time: number): Buffer => {
+      const bytes = Buffer.allocUnsafe(segmentBytes + timeBytes)
+      const known = Math.min(Math.max(0, time), Number.MAX_SAFE_INTEGER)
+      writeTime(bytes, this.#segmentOf(known), 0)
+      writeTime(bytes, known, segmentBytes)
+      return bytes
+    }
+    return {
+      range: { from: bound(from), to: bound(to + 1), toExclusive: true },
+      has: (key) => {
+        const time = this.timeOf(key)
+        return time >= from && time <= to
+      },
+    }
+  }
 
   segmentOf(time: number): number {
     return this.#segmentOf(time)
@@ -213,6 +250,15 @@ export class WindowKeys extends WindowedKeys {
     return this.timeOf(a) - this.timeOf(b) || compareBytes(this.#numbered(a), this.#numbered(b))
   }
 
+  closingKey(key: Buffer): Buffer {
+    return moved(key, { from: this.suffixAt(key), bytes: timeBytes, to: segmentBytes })
+  }
+
+  keyOfClosing(closingKey: Buffer): Buffer {
+    const to = closingKey.length - this.suffixBytes
+    return moved(closingKey, { from: segmentBytes, bytes: timeBytes, to })
+  }
+
   /** Key and number in one: so a key may stand before another one that it begins with, or behind. */
   #numbered(key: Buffer): Buffer {
     return Buffer.concat([this.keyOf(key), key.subarray(key.length - sequenceBytes)])
@@ -280,4 +326,28 @@ export class SessionKeys extends WindowedKeys {
     if (this.order === 'start-key') return byStart || byKey
     return byKey || (this.order === 'key-start' ? byStart : -byStart)
   }
+  closingKey(key: Buffer): Buffer {
+    return moved(key, { from: this.suffixAt(key), bytes: this.suffixBytes, to: segmentBytes })
+  }
+
+  keyOfClosing(closingKey: Buffer): Buffer {
+    const to = closingKey.length - this.suffixBytes
+    return moved(closingKey, { from: segmentBytes, bytes: this.suffixBytes, to })
+  }
+}
+
+/** A copy in which some bytes lie elsewhere; those between make room. */
+function moved(key: Buffer, { from, bytes, to }: Record<'from' | 'bytes' | 'to', number>): Buffer {
+  const copy = Buffer.allocUnsafe(key.length)
+  const end = from + bytes
+  key.copy(copy, 0, 0, Math.min(from, to))
+  key.copy(copy, to, from, end)
+  if (from > to) {
+    key.copy(copy, to + bytes, to, from)
+    key.copy(copy, end, end)
+  } else {
+    key.copy(copy, from, end, to + bytes)
+    key.copy(copy, to + bytes, to + bytes)
+  }
+  return copy
 }

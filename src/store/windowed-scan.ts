@@ -5,7 +5,6 @@
  * store below has forgotten it.
  */
 import { compareBytes } from '../base/bytes.ts'
-import { keyText } from '../kv/sorted-rows.ts'
 import type { StoredRows } from './byte-table.ts'
 import { CacheEntry } from './cache-entry.ts'
 import type { EntryRow, EntryRows, Rows } from './entry-table.ts'
@@ -81,58 +80,6 @@ export function scanByTime<K, V>(
   rows.sort((a, b) => table.keys.compareByTime(a.keyBytes, b.keyBytes))
   if (query.reverse) rows.reverse()
   return new GatheredRows(rows)
-}
-
-/**
- * As `scanByTime`, for an operator that asks for one stretch of time after the other, and for none twice:
- * what has closed. Then the store need not look at all that is open.
- */
-export function scanClosed<K, V>(
-  table: WindowedTable<K, V>,
-  query: WindowedQuery,
-): EntryRows<Windowed<K>, V> {
-  // What is in the cache is not below it yet.
-  if (table.cache !== undefined) return scanByTime(table, query)
-  const { lowest, highest, latestEnd = highest } = query
-  const keys = table.bytes.takeClosed(lowest, latestEnd)
-  return keys === undefined ? scanByTime(table, query) : new ClosedRows(table, keys, query)
-}
-
-/** Stored rows by their keys. */
-class ClosedRows<K, V> implements EntryRows<Windowed<K>, V> {
-  readonly #table: WindowedTable<K, V>
-  readonly #keys: readonly Buffer[]
-  readonly #withExpired: boolean
-  #next = 0
-
-  constructor(
-    table: WindowedTable<K, V>,
-    keys: readonly Buffer[],
-    { withExpired }: { withExpired?: boolean },
-  ) {
-    this.#table = table
-    this.#keys = keys
-    this.#withExpired = withExpired === true
-  }
-
-  next(): EntryRow<Windowed<K>, V> | undefined {
-    const { bytes, serdes } = this.#table
-    for (;;) {
-      const keyBytes = this.#keys[this.#next]
-      if (keyBytes === undefined) return undefined
-      this.#next += 1
-      const text = keyText(keyBytes)
-      const stored = this.#withExpired ? bytes.getLive(keyBytes, text) : bytes.get(keyBytes, text)
-      if (stored === undefined) continue
-      const { timestamp } = stored
-      const value = serdes.readValue(stored.value)
-      return { key: serdes.readKey(keyBytes), keyBytes, value, timestamp }
-    }
-  }
-
-  [Symbol.dispose](): void {
-    this.#next = this.#keys.length
-  }
 }
 
 /** Rows below the cache, of several segments, one after the other; all scans begin at once. */

@@ -95,7 +95,13 @@ function baseOf<Keys extends WindowedKeys>(
   const { name } = descriptor
   const engine = engineOf(node, context)
   const retention = requiredTime(descriptor, 'retention')
-  const segments = new SegmentTables(engine, { name, interval: segmentIntervalOf(retention) })
+  const closes = node.timeOrdered === true
+  const hasIndex = closes && engine.persistent
+  const segments: SegmentTables = new SegmentTables(engine, {
+    name,
+    interval: segmentIntervalOf(retention),
+    indexKeyOf: hasIndex ? (key) => keys.closingKey(key) : undefined,
+  })
   const keys = options.makeKeys((time) => segments.segmentOf(time))
   const bytes = new RetentionTable({
     bytes: byteTable(engine, name, options.format, segments),
@@ -105,6 +111,7 @@ function baseOf<Keys extends WindowedKeys>(
     persistent: isPersistent(node),
     // Java keeps no index of time in memory, and the usual rule there.
     emitsOnClose: node.timeOrdered === true && isPersistent(node) && descriptor.kind === 'window',
+    closing: hasIndex ? 'in-engine' : closes ? 'in-memory' : undefined,
     expired: () => context.metrics.dropped(droppedExpired),
   })
   const keySerdes = new StoreSerdes<unknown, unknown>(name, descriptor)
@@ -156,7 +163,10 @@ function entriesOf(
     return { entries: changelogged, cache: undefined }
   }
   const { key, kind } = node.descriptor
-  const index = new WindowedIndex<unknown, unknown>(key, kind === 'window' ? 'windows' : 'sessions')
+  const index = new WindowedIndex<unknown, unknown>(key, {
+    of: kind === 'window' ? 'windows' : 'sessions',
+    closes: node.timeOrdered === true,
+  })
   const entries = new RecordCache({
     below: changelogged,
     budget: cacheBudget(context),
