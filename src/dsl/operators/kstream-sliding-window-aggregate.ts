@@ -1,12 +1,13 @@
 import { settled } from '../../processor/assert-done.ts'
-import type { NodeContext, NodeProcessor, NodeSupplier } from '../../processor/processor.ts'
+import type { NodeSupplier } from '../../processor/processor.ts'
 import type { ValueAndTimestamp } from '../../store/key-value-store.ts'
 import type { StampedWindowStore } from '../../store/typed-window-stores.ts'
 import type { SlidingWindows } from '../windows.ts'
 import type { Aggregation } from './aggregation.ts'
-import { ClosingTime } from './closing-time.ts'
+import type { ClosingTime } from './closing-time.ts'
 import { droppedExpiredWindow, droppedNullKeyOrValue } from './dropped-reason.ts'
-import { WindowedForwarder, type WindowedTable } from './windowed-table.ts'
+import { WindowedAggregateNode, type WindowedAggregateParts } from './windowed-aggregate-node.ts'
+import type { WindowedTable } from './windowed-table.ts'
 
 /**
  * Folds the values of a key into sliding windows. A record at t is in every window from t - d to t that
@@ -26,7 +27,8 @@ export function kstreamSlidingWindowAggregate(
   windows: SlidingWindows,
   aggregation: Aggregation,
 ): NodeSupplier {
-  return (context) => new SlidingWindowAggregate(context, table, { windows, aggregation })
+  return (context) =>
+    new SlidingWindowAggregate({ context, table, aggregation, timestamps: 'of-values' }, windows)
 }
 
 /** What is known of the windows around a record. */
@@ -41,17 +43,9 @@ interface Neighbours {
   previous: number | undefined
 }
 
-class SlidingWindowAggregate implements NodeProcessor {
-  readonly #context: NodeContext
-  readonly #store: StampedWindowStore<unknown, unknown>
-  readonly #forwarder: WindowedForwarder
-  readonly #aggregation: Aggregation
+class SlidingWindowAggregate extends WindowedAggregateNode<StampedWindowStore<unknown, unknown>> {
   readonly #difference: number
   readonly #grace: number
-  /** Undefined: updates are emitted. */
-  readonly #closing: ClosingTime | undefined
-  /** The largest timestamp of a record with key and value. */
-  #streamTime = -1
   // The record that is being processed.
   #key: unknown
   #value: unknown
@@ -61,33 +55,23 @@ class SlidingWindowAggregate implements NodeProcessor {
   /** Starts of the windows that were found for it. */
   readonly #starts: number[] = []
 
-  constructor(
-    context: NodeContext,
-    table: WindowedTable,
-    { windows, aggregation }: { windows: SlidingWindows; aggregation: Aggregation },
-  ) {
-    const { storeName } = table
-    this.#context = context
-    this.#store = context.store(storeName) as StampedWindowStore<unknown, unknown>
-    this.#forwarder = new WindowedForwarder(context, table, 'of-values')
-    this.#aggregation = aggregation
+  constructor(parts: WindowedAggregateParts<Aggregation>, windows: SlidingWindows) {
+    super(parts)
     this.#difference = windows.timeDifference
     this.#grace = windows.grace
-    if (table.emit === 'on-window-close') this.#closing = new ClosingTime(context, storeName)
   }
 
   process(key: unknown, value: unknown): void {
-    const context = this.#context
+    const context = this.context
     if (key === null || key === undefined || value === null || value === undefined) {
       context.dropped(droppedNullKeyOrValue)
       return
     }
     const { timestamp } = context
-    if (timestamp > this.#streamTime) this.#streamTime = timestamp
     this.#key = key
     this.#value = value
     this.#timestamp = timestamp
-    this.#closeTime = this.#streamTime - this.#grace
+    this.#closeTime = this.advanceTo(timestamp) - this.#grace
     this.#starts.length = 0
     if (timestamp + this.#difference < this.#closeTime) {
       context.dropped(droppedExpiredWindow)
@@ -99,7 +83,7 @@ class SlidingWindowAggregate implements NodeProcessor {
       return
     }
     this.#processInWindows()
-    if (this.#closing?.isDue(this.#closeTime) === true) this.#emitClosed(this.#closing)
+    this.emitWhenDue(this.#closeTime)
   }
 
   /** Updates the windows that hold the record, latest first, then makes those that are missing. */
@@ -114,7 +98,7 @@ class SlidingWindowAggregate implements NodeProcessor {
     }
     const earliest = Math.max(0, timestamp - 2 * this.#difference)
     {
-      using windows = this.#store.fetchRange(this.#key, earliest, timestamp + 1, { reverse: true })
+      using windows = this.store.fetchRange(this.#key, earliest, timestamp + 1, { reverse: true })
       for (const [start, entry] of windows) {
         this.#starts.push(start)
         const { value, timestamp: latest } = entry
@@ -161,7 +145,7 @@ class SlidingWindowAggregate implements NodeProcessor {
     let hasRight = false
     let previous: number | undefined
     {
-      using windows = this.#store.fetchRange(this.#key, 0, timestamp + 1)
+      using windows = this.store.fetchRange(this.#key, 0, timestamp + 1)
       for (const [start, entry] of windows) {
         this.#starts.push(start)
         const { value, timestamp: latest } = entry
@@ -188,47 +172,46 @@ class SlidingWindowAggregate implements NodeProcessor {
   #makeRight(right: ValueAndTimestamp<unknown> | undefined): void {
     if (right === undefined || right.timestamp <= this.#timestamp) return
     const start = this.#timestamp + 1
-    this.#store.put(this.#key, right.value, right.timestamp, start)
+    this.store.put(this.#key, right.value, right.timestamp, start)
     this.#tell(start, right.value, undefined, right.timestamp)
   }
 
   /** A window of which the record is the first. */
   #begin(start: number): void {
-    const initial = settled(this.#aggregation.initializer(), this.#context.node)
+    const initial = settled(this.aggregation.initializer(), this.context.node)
     this.#update(start, initial, this.#timestamp)
   }
 
   #update(start: number, oldAggregate: unknown, latest: number): void {
-    const context = this.#context
+    const context = this.context
     if (start + this.#difference < this.#closeTime) {
       context.dropped(droppedExpiredWindow)
       return
     }
-    const { aggregator } = this.#aggregation
+    const { aggregator } = this.aggregation
     const newAggregate =
       settled(aggregator(oldAggregate, this.#value, this.#key), context.node) ?? undefined
     const known = oldAggregate ?? undefined
     const timestamp = known === undefined ? this.#timestamp : Math.max(this.#timestamp, latest)
-    this.#store.put(this.#key, newAggregate, timestamp, start)
+    this.store.put(this.#key, newAggregate, timestamp, start)
     this.#tell(start, newAggregate, known, timestamp)
   }
 
   #tell(start: number, newValue: unknown, oldValue: unknown, timestamp: number): void {
-    if (this.#forwarder.isSilent) return
+    if (this.forwarder.isSilent) return
     const windowed = { key: this.#key, window: { start, end: start + this.#difference } }
-    this.#forwarder.update(windowed, newValue, oldValue, timestamp)
+    this.forwarder.update(windowed, newValue, oldValue, timestamp)
   }
 
-  #emitClosed(closing: ClosingTime): void {
-    const closeTime = this.#closeTime
+  protected override emitClosed(closing: ClosingTime, closeTime: number): void {
     // The end belongs to a window: one that ends at the closing time is still open.
     const latest = closeTime - this.#difference - 1
     if (latest < 0) return
     const { last } = closing
     const earliest = last === undefined ? 0 : Math.max(0, last - this.#difference)
-    using closed = this.#store.closedWindows(earliest, latest)
+    using closed = this.store.closedWindows(earliest, latest)
     for (const [windowed, { value, timestamp }] of closed) {
-      this.#forwarder.final(windowed, value, timestamp)
+      this.forwarder.final(windowed, value, timestamp)
     }
     closing.advance(closeTime)
   }

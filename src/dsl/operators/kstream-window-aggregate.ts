@@ -1,12 +1,13 @@
 import { settled } from '../../processor/assert-done.ts'
-import type { NodeContext, NodeProcessor, NodeSupplier } from '../../processor/processor.ts'
+import type { NodeSupplier } from '../../processor/processor.ts'
 import type { StampedWindowStore } from '../../store/typed-window-stores.ts'
 import { windowSizeOf, closingTimeOf, type TimeBasedWindows } from '../windows.ts'
 import type { Aggregation } from './aggregation.ts'
-import { ClosingTime } from './closing-time.ts'
+import type { ClosingTime } from './closing-time.ts'
 import { droppedExpiredWindow, droppedNullKey } from './dropped-reason.ts'
 import { windowAssignment, type VisitWindow } from './window-assignment.ts'
-import { WindowedForwarder, type WindowedTable } from './windowed-table.ts'
+import { WindowedAggregateNode, type WindowedAggregateParts } from './windowed-aggregate-node.ts'
+import type { WindowedTable } from './windowed-table.ts'
 
 /**
  * Folds the values of a key into the windows of their time. An aggregate's timestamp is the latest
@@ -17,93 +18,75 @@ export function kstreamWindowAggregate(
   windows: TimeBasedWindows,
   aggregation: Aggregation,
 ): NodeSupplier {
-  return (context) => new WindowAggregate(context, table, { windows, aggregation })
+  return (context) =>
+    new WindowAggregate({ context, table, aggregation, timestamps: 'of-values' }, windows)
 }
 
-class WindowAggregate implements NodeProcessor {
-  readonly #context: NodeContext
-  readonly #store: StampedWindowStore<unknown, unknown>
-  readonly #forwarder: WindowedForwarder
-  readonly #aggregation: Aggregation
+class WindowAggregate extends WindowedAggregateNode<StampedWindowStore<unknown, unknown>> {
   readonly #assignment: ReturnType<typeof windowAssignment>
   readonly #size: number
   readonly #grace: number
-  /** Undefined: updates are emitted. */
-  readonly #closing: ClosingTime | undefined
-  /** The largest timestamp of a record with a key. */
-  #streamTime = -1
   // The record that is being processed.
   #key: unknown
   #value: unknown
   /** Windows that end then, or before, have closed. */
   #closeTime = -1
 
-  constructor(
-    context: NodeContext,
-    table: WindowedTable,
-    { windows, aggregation }: { windows: TimeBasedWindows; aggregation: Aggregation },
-  ) {
-    const { storeName } = table
-    this.#context = context
-    this.#store = context.store(storeName) as StampedWindowStore<unknown, unknown>
-    this.#forwarder = new WindowedForwarder(context, table, 'of-values')
-    this.#aggregation = aggregation
+  constructor(parts: WindowedAggregateParts<Aggregation>, windows: TimeBasedWindows) {
+    super(parts)
     this.#assignment = windowAssignment(windows)
     this.#size = windowSizeOf(windows)
     this.#grace = closingTimeOf(windows)
-    if (table.emit === 'on-window-close') this.#closing = new ClosingTime(context, storeName)
   }
 
   process(key: unknown, value: unknown): void {
-    const context = this.#context
+    const context = this.context
     if (key === null || key === undefined) {
       context.dropped(droppedNullKey)
       return
     }
     const { timestamp } = context
-    if (timestamp > this.#streamTime) this.#streamTime = timestamp
     this.#key = key
     this.#value = value
-    this.#closeTime = this.#streamTime - this.#grace
+    this.#closeTime = this.advanceTo(timestamp) - this.#grace
     this.#assignment.visit(timestamp, this.#update)
-    if (this.#closing?.isDue(this.#closeTime) === true) this.#emitClosed(this.#closing)
+    this.emitWhenDue(this.#closeTime)
   }
 
   readonly #update: VisitWindow = (start, end) => {
-    const context = this.#context
+    const context = this.context
     if (end <= this.#closeTime) {
       context.dropped(droppedExpiredWindow)
       return
     }
     const key = this.#key
-    const entry = this.#store.fetch(key, start)
+    const entry = this.store.fetch(key, start)
     let { timestamp } = context
     let oldAggregate: unknown
     if (entry === undefined) {
-      oldAggregate = settled(this.#aggregation.initializer(), context.node)
+      oldAggregate = settled(this.aggregation.initializer(), context.node)
     } else {
       oldAggregate = entry.value
       if (entry.timestamp > timestamp) timestamp = entry.timestamp
     }
-    const given = this.#aggregation.aggregator(oldAggregate, this.#value, key)
+    const given = this.aggregation.aggregator(oldAggregate, this.#value, key)
     const newAggregate = settled(given, context.node) ?? undefined
-    this.#store.put(key, newAggregate, timestamp, start)
-    if (this.#forwarder.isSilent) return
+    this.store.put(key, newAggregate, timestamp, start)
+    if (this.forwarder.isSilent) return
     const windowed = { key, window: { start, end } }
-    this.#forwarder.update(windowed, newAggregate, oldAggregate ?? undefined, timestamp)
+    this.forwarder.update(windowed, newAggregate, oldAggregate ?? undefined, timestamp)
   }
 
-  #emitClosed(closing: ClosingTime): void {
-    const closeTime = this.#closeTime
+  protected override emitClosed(closing: ClosingTime, closeTime: number): void {
     const latest = closeTime - this.#size
     // Before that, no window can have closed.
     if (latest < 0) return
     const { last } = closing
     const earliest = last === undefined ? 0 : Math.max(0, last - this.#size) + 1
     if (last !== undefined && this.#assignment.isSame(latest, earliest - 1)) return
-    using closed = this.#store.closedWindows(earliest, latest)
+    using closed = this.store.closedWindows(earliest, latest)
     for (const [windowed, { value, timestamp }] of closed) {
-      this.#forwarder.final(windowed, value, timestamp)
+      this.forwarder.final(windowed, value, timestamp)
     }
     closing.advance(closeTime)
   }
