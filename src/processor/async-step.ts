@@ -18,6 +18,9 @@ export interface AsyncStepOptions {
  * here, the task takes no further records; and a commit waits until none is.
  */
 export interface AsyncQueue {
-  /** The current record. It never throws: what the user's code throws comes with its turn. */
+  /**
+   * The current record. What the user's code throws comes with its turn. Throws a RangeError when one
+   * input record has brought too many.
+   */
   push(key: unknown, value: unknown): void
 }

@@ -63,6 +63,15 @@ function stepOf(options: { concurrency: number; timeoutMs?: number }) {
 }
 
 describe('an asynchronous step', () => {
+  test('takes so many calls of one record and no more; of others, and of none, any number', () => {
+    const { step, push } = stepOf({ concurrency: 1 })
+    for (let call = 0; call < 100_000; call += 1) push('a', 7)
+    expect(() => push('a', 7)).toThrow('one record brings more than 100000 calls')
+    push('b', 8)
+    for (let call = 0; call < 100_001; call += 1) push('punctuation', -1)
+    expect(step.isFull).toBe(true)
+  })
+
   test('hands results on in the order of the records, with their record contexts', async () => {
     const { step, push, end, forwarded, wakes } = stepOf({ concurrency: 3 })
     push('a', 7)

@@ -10,6 +10,12 @@ import type { Clock, Timer } from '../base/clock.ts'
 import type { AsyncQueue, AsyncStepOptions } from '../processor/async-step.ts'
 import type { RecordContext } from '../store/state-store.ts'
 
+/**
+ * Calls that one record may bring. A step above that makes many records of one cannot be stopped in the
+ * middle: all of them wait here.
+ */
+const callsPerRecordMax = 100_000
+
 export interface AsyncStepPorts {
   readonly clock: Clock
   /** The task's: each call keeps a copy of it. */
@@ -53,6 +59,11 @@ export class AsyncStep implements AsyncQueue {
   #begun = 0
   #running = 0
   #isAborted = false
+  /** Where the record of the last call came from, and how many calls it has brought. */
+  #topic = ''
+  #partition = -1
+  #offset = -1
+  #callsOfRecord = 0
 
   constructor(options: AsyncStepOptions, ports: AsyncStepPorts) {
     this.#options = options
@@ -76,25 +87,51 @@ export class AsyncStep implements AsyncQueue {
   push(key: unknown, value: unknown): void {
     // Closing code of a task that was given up: nobody would hear of the result.
     if (this.#isAborted) return
+    this.#count()
     this.#calls.push(new Call(key, value, { ...this.#ports.record }))
     this.#begin()
+  }
+
+  /** Counts one more call of the current record. A punctuation, and a flush, have no such bound. */
+  #count(): void {
+    const { topic, partition, offset } = this.#ports.record
+    if (offset !== this.#offset || partition !== this.#partition || topic !== this.#topic) {
+      this.#topic = topic
+      this.#partition = partition
+      this.#offset = offset
+      this.#callsOfRecord = 0
+    }
+    this.#callsOfRecord += 1
+    if (offset < 0 || this.#callsOfRecord <= callsPerRecordMax) return
+    throw new RangeError(
+      `one record brings more than ${callsPerRecordMax} calls: write what it is split into to a topic first, with repartition()`,
+    )
   }
 
   /** Hands on the results that are there, as far as they are first in line; returns how many. */
   settle(): number {
     const record = this.#ports.record
+    const calls = this.#calls
     let count = 0
-    while (this.isReady) {
-      const call = this.#calls.shift() as Call
-      this.#begun -= 1
-      count += 1
-      Object.assign(record, call.record)
-      this.#ports.run(() => {
-        if (call.failure !== undefined) throw call.failure.error
-        this.#options.settled(call.key, call.result)
-      }, call)
+    try {
+      for (let call = calls[0]; call?.isSettled === true; call = calls[count]) {
+        count += 1
+        Object.assign(record, call.record)
+        this.#handOn(call)
+      }
+    } finally {
+      // All at once: one by one, each would move all that wait.
+      calls.splice(0, count)
+      this.#begun -= count
     }
     return count
+  }
+
+  #handOn(call: Call): void {
+    this.#ports.run(() => {
+      if (call.failure !== undefined) throw call.failure.error
+      this.#options.settled(call.key, call.result)
+    }, call)
   }
 
   /** The task is given up: what runs is told so, and nobody hears of its results. */
