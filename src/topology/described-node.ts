@@ -48,6 +48,9 @@ export function arrange(nodes: readonly TopologyNode[]): Described[] {
 }
 
 function grow(described: Described, size: number): void {
-  described.size += size
-  for (const predecessor of described.predecessors.items()) grow(predecessor, size)
+  const open = [described]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    next.size += size
+    open.push(...next.predecessors.items())
+  }
 }

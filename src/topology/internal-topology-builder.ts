@@ -3,6 +3,7 @@ import { StreamsError } from '../errors.ts'
 import type { NodeSupplier } from '../processor/processor.ts'
 import type { Serde } from '../serde/serde.ts'
 import type { AnyStore } from '../store/descriptor.ts'
+import { assertDepth } from './assert-depth.ts'
 import { assertAgreedCounts, unitedGroups } from './copartition.ts'
 import { describeTopology } from './describe.ts'
 import { hashSetOrder } from './java-order.ts'
@@ -337,6 +338,7 @@ export class InternalTopologyBuilder {
 
   #subtopology(id: number, names: readonly string[]): Subtopology {
     const nodes = names.map((name) => this.#finished(name))
+    assertDepth(nodes)
     const sources = nodes.filter((node) => node.kind === 'source')
     const processors = nodes.filter((node) => node.kind === 'processor')
     const sinks = nodes.filter((node) => node.kind === 'sink')

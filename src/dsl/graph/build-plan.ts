@@ -73,10 +73,14 @@ export class BuildPlan {
 
   /** The node itself when the condition holds, else the nearest node above it for which it does. */
   nearestAbove(node: GraphNode, condition: (node: GraphNode) => boolean): GraphNode | undefined {
-    if (condition(node)) return node
-    for (const parent of this.parentsOf(node)) {
-      const found = this.nearestAbove(parent, condition)
-      if (found !== undefined) return found
+    const seen = new Set<GraphNode>()
+    const open = [node]
+    for (let next = open.pop(); next !== undefined; next = open.pop()) {
+      if (seen.has(next)) continue
+      seen.add(next)
+      if (condition(next)) return next
+      // The first parent, and all above it, come before the second.
+      open.push(...[...this.parentsOf(next)].reverse())
     }
     return undefined
   }

@@ -7,18 +7,14 @@ import { RepartitionNode } from './repartition-node.ts'
  * that takes them, such as a left join. Java's NodesWithRelaxedNullKeyJoinDownstream.
  */
 export function keepNullKeys(plan: BuildPlan): void {
-  const known = new Map<GraphNode, boolean>()
-  const isAbove = (node: GraphNode): boolean => {
-    let answer = known.get(node)
-    if (answer === undefined) {
-      answer = false
-      for (const child of plan.childrenOf(node)) {
-        if (isAbove(child) || child.takesNullKeys) answer = true
-      }
-      known.set(node, answer)
-      if (answer && node instanceof RepartitionNode) plan.keepingNullKeys.add(node)
+  const above = new Set<GraphNode>()
+  const open = plan.nodes.filter(({ takesNullKeys }) => takesNullKeys)
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    for (const parent of plan.parentsOf(node)) {
+      if (above.has(parent)) continue
+      above.add(parent)
+      open.push(parent)
+      if (parent instanceof RepartitionNode) plan.keepingNullKeys.add(parent)
     }
-    return answer
   }
-  isAbove(plan.root)
 }
