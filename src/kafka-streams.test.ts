@@ -136,6 +136,17 @@ test('an instance that never ran closes at once', async () => {
   await expect(streams.start()).rejects.toThrow('Streams is not-running: start is not possible')
 })
 
+test.each([-1, Number.NaN, '5', null])('a timeout of %j closes nothing', async (timeout) => {
+  const streams = new KafkaStreams(countingTopology(true), config)
+  await expect(streams.close({ timeout: timeout as number })).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+    context: { option: 'timeout' },
+  })
+  expect(streams.state).toBe('created')
+  await streams.close({ timeout: Infinity })
+  expect(streams.state).toBe('not-running')
+})
+
 test('a listener that was taken off hears nothing', async () => {
   const states: string[] = []
   const listener = (now: string): void => void states.push(now)

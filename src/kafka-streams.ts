@@ -1,7 +1,7 @@
 import { assertSignal } from './base/assert-signal.ts'
 import { LimitedLog } from './base/limited-log.ts'
-import { MemoryDisk } from './base/memory-disk.ts'
 import { Outcome } from './base/outcome.ts'
+import { shownValue } from './base/shown-value.ts'
 import { KafkaClient } from './client/kafka-client.ts'
 import {
   resolveConfig,
@@ -13,22 +13,24 @@ import {
 import { StreamsError, messageOf } from './errors.ts'
 import { hostKey } from './group/user-data.ts'
 import { StreamsMetrics } from './metrics/streams-metrics.ts'
-import { partitionForKey } from './protocol/murmur2.ts'
 import { assertDescriptor, localStore } from './query/executor-store.ts'
 import type { QueryTarget } from './query/query-target.ts'
 import type { QueryableStore } from './query/queryable-store.ts'
+import { openInstanceDirectory } from './runtime/instance-directory.ts'
 import { InstanceView } from './runtime/instance-view.ts'
 import { InstanceWorkers } from './runtime/instance-workers.ts'
 import { StreamsEmitter, type StreamsEvents } from './runtime/streams-events.ts'
-import type {
-  KeyQueryMetadata,
-  LagInfo,
-  LocalTask,
-  StreamsMetadata,
+import {
+  instanceMetadata,
+  keyMetadata,
+  type KeyQueryMetadata,
+  type LagInfo,
+  type LocalTask,
+  type StreamsMetadata,
 } from './runtime/streams-metadata.ts'
 import { canTransition, type StreamsState } from './runtime/streams-state.ts'
 import type { AnyStore } from './store/descriptor.ts'
-import { StateDirectory } from './store/state-directory.ts'
+import type { StateDirectory } from './store/state-directory.ts'
 import { assertTopology } from './topology/assert-topology.ts'
 import { hasPatterns } from './topology/matched-topics.ts'
 import type { Topology } from './topology/topology.ts'
@@ -42,6 +44,11 @@ export type {
   LocalTask,
   StreamsMetadata,
 } from './runtime/streams-metadata.ts'
+
+/** Long enough for a broker to be started again, shorter than what most platforms wait at last. */
+const closeTimeoutMs = 60_000
+/** What a timer can wait at most; nobody waits 24 days. */
+const timerMsMax = 2 ** 31 - 1
 
 /**
  * Runs a topology: joins the group of the application, holds the tasks that it is given, and answers
@@ -186,14 +193,19 @@ export class KafkaStreams implements AsyncDisposable {
    * asked for it, and rejects when the work that was done could not be committed.
    *
    * `timeout`: after so many milliseconds connections are cut, and what is not committed by then is
-   * processed again after the next start. Default: no limit.
+   * processed again after the next start. Default: a minute, also for `await using` and `run`; without a
+   * limit (`Infinity`, Java's default) it waits as long as no broker answers.
    * `leaveGroup: false` keeps the tasks for this instance until its session times out: the default
    * with `groupInstanceId`. For others it would only pause their tasks for so long.
+   *
+   * Rejects with `CONFIG_INVALID`, and closes nothing, for a timeout that is no number from 0 on.
    */
   async close(options: { timeout?: number; leaveGroup?: boolean } = {}): Promise<void> {
-    const { timeout, leaveGroup = this.#config.groupInstanceId === undefined } = options
+    const { timeout = closeTimeoutMs } = options
+    const { leaveGroup = this.#config.groupInstanceId === undefined } = options
+    assertTimeout(timeout)
     using _timer =
-      timeout === undefined
+      timeout > timerMsMax
         ? undefined
         : this.#ports.clock.setTimer(timeout, () => void this.#cutConnections())
     if (this.#setState('pending-shutdown')) {
@@ -263,25 +275,15 @@ export class KafkaStreams implements AsyncDisposable {
 
   /**
    * Who holds this key of a store; of a global store every instance does, and the partition is -1.
-   * Throws `STORE_UNKNOWN`, and `STREAMS_REBALANCING` while the
-   * topics that feed the store are not known yet.
+   * Throws `STORE_UNKNOWN`, and `STREAMS_REBALANCING` while the topics that feed the store are not known
+   * yet.
    */
   queryMetadataForKey<K>(
     store: { readonly name: string; readonly key: { serialize(key: K): Uint8Array } },
     key: K,
   ): KeyQueryMetadata {
     assertDescriptor(store)
-    const { name } = store
-    if (this.#view.descriptor(name) === undefined)
-      throw new StreamsError('STORE_UNKNOWN', { store: name })
-    if (this.#view.isGlobal(name)) {
-      const { active } = this.#view.hosts(name, -1)
-      return { store: name, partition: -1, active, standby: [] }
-    }
-    const partitions = this.#view.partitionCount(name)
-    if (partitions === undefined) throw new StreamsError('STREAMS_REBALANCING', { store: name })
-    const partition = partitionForKey(store.key.serialize(key), partitions)
-    return { store: name, partition, ...this.#view.hosts(name, partition) }
+    return keyMetadata(this.#view, store.name, () => store.key.serialize(key))
   }
 
   /** All instances that hold a part of the store and have an endpoint. */
@@ -291,16 +293,7 @@ export class KafkaStreams implements AsyncDisposable {
 
   /** All instances that have an endpoint; empty before the first rebalance. */
   allMetadata(): StreamsMetadata[] {
-    return [...this.#view.allHosts.values()].map(({ endpoint, tasks }) => {
-      const stores = [...tasks.active, ...tasks.standby].flatMap((id) => this.#view.storesOf(id))
-      stores.push(...this.#view.globalStoreNames)
-      return {
-        endpoint,
-        stores: [...new Set(stores)],
-        activeTasks: [...tasks.active],
-        standbyTasks: [...tasks.standby],
-      }
-    })
+    return instanceMetadata(this.#view)
   }
 
   /** The tasks that this instance holds; the one that keeps the global stores has the role `global`. */
@@ -351,23 +344,11 @@ export class KafkaStreams implements AsyncDisposable {
   }
 
   #openDirectory(): StateDirectory {
-    const { stateDir, applicationId, engine } = this.#config
-    const { subtopologies, globalStores } = this.#topology
-    const stores = [
-      ...subtopologies.flatMap((subtopology) => subtopology.stores),
-      ...globalStores.map(({ store }) => store),
-    ]
-    const hasFiles = stores.some(({ descriptor }) => descriptor.persistent ?? true)
-    // Without files there is nothing to lock, and no place in which the process id could be kept.
-    const disk = hasFiles ? this.#ports.disk : new MemoryDisk()
-    return StateDirectory.open({
-      ...this.#ports,
-      disk,
-      stateDir,
-      applicationId,
-      engine,
-      metrics: this.metrics.registry,
-      log: this.#log,
+    return openInstanceDirectory({
+      topology: this.#topology,
+      config: this.#config,
+      ports: this.#ports,
+      metrics: this.metrics,
     })
   }
 
@@ -429,4 +410,10 @@ export class KafkaStreams implements AsyncDisposable {
     this.#emitter.stateChange(now, before)
     return true
   }
+}
+
+function assertTimeout(given: unknown): void {
+  if (typeof given === 'number' && given >= 0) return
+  const detail = `the timeout of close is a number of milliseconds from 0 on, not ${shownValue(given)}`
+  throw new StreamsError('CONFIG_INVALID', { option: 'timeout', detail })
 }

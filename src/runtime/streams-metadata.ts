@@ -1,6 +1,9 @@
+import { StreamsError } from '../errors.ts'
 import type { Endpoint } from '../group/membership.ts'
 import type { TaskId } from '../processor/record-metadata.ts'
+import { partitionForKey } from '../protocol/murmur2.ts'
 import type { RestoreLag } from './changelog-reader.ts'
+import type { InstanceView } from './instance-view.ts'
 
 /** What one instance of the application holds. Java's StreamsMetadata. */
 export interface StreamsMetadata {
@@ -52,4 +55,35 @@ export function lagInfo({ offset, endOffset }: RestoreLag): LagInfo {
     endOffsetPosition: endOffset,
     offsetLag: endOffset === undefined ? undefined : Math.max(0, endOffset - offset),
   }
+}
+
+/** All instances that have an endpoint, as the group last agreed. */
+export function instanceMetadata(view: InstanceView): StreamsMetadata[] {
+  return [...view.allHosts.values()].map(({ endpoint, tasks }) => {
+    const stores = [...tasks.active, ...tasks.standby].flatMap((id) => view.storesOf(id))
+    stores.push(...view.globalStoreNames)
+    return {
+      endpoint,
+      stores: [...new Set(stores)],
+      activeTasks: [...tasks.active],
+      standbyTasks: [...tasks.standby],
+    }
+  })
+}
+
+/** Who holds a key of that store. Throws `STORE_UNKNOWN`, `STREAMS_REBALANCING`. */
+export function keyMetadata(
+  view: InstanceView,
+  store: string,
+  keyBytes: () => Uint8Array,
+): KeyQueryMetadata {
+  if (view.descriptor(store) === undefined) throw new StreamsError('STORE_UNKNOWN', { store })
+  if (view.isGlobal(store)) {
+    const { active } = view.hosts(store, -1)
+    return { store, partition: -1, active, standby: [] }
+  }
+  const partitions = view.partitionCount(store)
+  if (partitions === undefined) throw new StreamsError('STREAMS_REBALANCING', { store })
+  const partition = partitionForKey(keyBytes(), partitions)
+  return { store, partition, ...view.hosts(store, partition) }
 }
