@@ -121,7 +121,7 @@ export class KStreamImpl<K, V> implements KStream<K, V> {
   }
 
   flatMapValues<V2>(
-    mapper: (value: V, key: K) => Iterable<V2>,
+    mapper: (value: V, key: K) => Iterable<V2> & object,
     options?: Named & { value?: SerdeOf<V2> },
   ): KStream<K, V2> {
     assertFunction(mapper, 'the mapper of flatMapValues')

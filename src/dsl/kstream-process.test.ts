@@ -283,6 +283,46 @@ describe('a mistake of a processor names its step', () => {
     expect(error.message).toBe(`${at}${message}.`)
   })
 
+  test.each([
+    ['no list', { h: 'x' }, '{"h":"x"}'],
+    ['no pairs', ['h'], '"h"'],
+    ['text as a value', [['h', 'x']], '["h","x"]'],
+    ['no value', [['h', undefined]], '["h",null]'],
+    ['no text as a name', [[1, null]], '[1,null]'],
+  ])('headers with %s', (_what, headers, shown) => {
+    const message = `${at}headers are a list of pairs, each a name and bytes or null; forward was given ${shown}.`
+    const record = { key: 'k', value: 'v', timestamp: 0, headers: headers as never }
+    const error = failing(
+      ({ forward }) =>
+        () =>
+          forward(record),
+    )
+    expect(error.message).toBe(message)
+    const builder = new StreamsBuilder()
+    streamOf(builder).processValues(
+      ({ forward }) =>
+        (given) =>
+          forward(given.withHeaders(headers as never)),
+      { name: 'step' },
+    )
+    expect(thrownBy(() => outputsOf(builder.build())).message).toBe(message)
+  })
+
+  test.each([
+    ['a kind of time that there is not', 'event-time', () => undefined, '"event-time"'],
+    ['nothing to call', 'stream-time', undefined, 'not undefined'],
+  ])('a punctuation with %s', (_what, type, call, shown) => {
+    const error = failing(({ schedule }) => {
+      schedule(10, type as never, call as never)
+      return () => {}
+    })
+    expect([error.code, error.message]).toEqual([
+      'TOPOLOGY_INVALID',
+      expect.stringContaining('Invalid topology: a punctuation of step '),
+    ])
+    expect(error.message).toContain(shown)
+  })
+
   test('a supplier that gives nothing to process with', () => {
     expect(failing((() => undefined) as never).message).toBe(
       'The step step failed outside of a record: the supplier of a processor must return a function, or an object with a method process.',

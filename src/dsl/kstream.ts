@@ -87,7 +87,7 @@ export interface KStream<K, V> extends StreamJoins<K, V> {
    * const words = builder.stream(lines).flatMapValues((line) => line.split(' '))
    */
   flatMapValues<V2>(
-    mapper: (value: V, key: K) => Iterable<V2>,
+    mapper: (value: V, key: K) => Iterable<V2> & object,
     options?: Named & { value?: SerdeOf<V2> },
   ): KStream<K, V2>
 

@@ -1,4 +1,4 @@
-import { windowStore, type StoreOptions } from '../store/descriptor.ts'
+import { windowStoreOf, type StoreOptions } from '../store/descriptor.ts'
 import { outerJoinStore } from '../store/outer-join-store.ts'
 import type { StoreNode } from '../topology/node.ts'
 import type { StoreOfStep } from './graph/processor-graph-node.ts'
@@ -51,7 +51,7 @@ export class StreamJoinStores {
   #windowed(name: string, side: 'left' | 'right'): StoreNode {
     const { windows, persistent, changelog } = this.#options
     const windowSize = windows.before + windows.after
-    const descriptor = windowStore(name, {
+    const descriptor = windowStoreOf(name, {
       key: this.#serde('key'),
       value: this.#serde(side),
       windowSize,

@@ -3,8 +3,8 @@ import { shownValue } from '../base/shown-value.ts'
 import { StreamsError } from '../errors.ts'
 import { sessionWindowedSerde, timeWindowedSerde } from '../serde/windowed-serdes.ts'
 import {
-  sessionStore,
-  windowStore,
+  sessionStoreOf,
+  windowStoreOf,
   type AnyStore,
   type SessionStoreOptions,
   type WindowStoreOptions,
@@ -163,11 +163,11 @@ export class WindowedMaterialized {
     const options = { caching: true, ...stated, key, value, retention: this.#retention }
     const isFinal = emit === 'on-window-close'
     if (windows.kind === 'session') {
-      return sessionStore(name, { ...options, ...(isFinal && { caching: false }) })
+      return sessionStoreOf(name, { ...options, ...(isFinal && { caching: false }) })
     }
     const windowSize = windowSizeOf(windows)
     // As in Java, the store of time windows is cached also when only final results are emitted.
     const isUncached = isFinal && windows.kind === 'sliding'
-    return windowStore(name, { ...options, windowSize, ...(isUncached && { caching: false }) })
+    return windowStoreOf(name, { ...options, windowSize, ...(isUncached && { caching: false }) })
   }
 }

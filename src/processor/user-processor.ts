@@ -2,6 +2,7 @@
  * Runs what users write against the Processor API as nodes of a task: gives them their context, and
  * records as objects, which is what the engine's own operators do without.
  */
+import { shownValue } from '../base/shown-value.ts'
 import { noHeaders } from '../store/state-store.ts'
 import { assertDone } from './assert-done.ts'
 import { FixedKeyRecord } from './fixed-key-record.ts'
@@ -28,8 +29,10 @@ export function userProcessor(supplier: AnyProcessorSupplier, stores: Stores): N
   const made = new WeakSet<object>()
   return (node) => {
     const context = withContext<AnyForward>(node, stores, {
-      forward: ({ key, value, timestamp, headers = noHeaders }, options) =>
-        node.forwardRecord(key, value, timestamp, headers, options?.child),
+      forward: ({ key, value, timestamp, headers = noHeaders }, options) => {
+        if (headers !== noHeaders && headers !== node.headers) assertHeaders(headers)
+        node.forwardRecord(key, value, timestamp, headers, options?.child)
+      },
     })
     return nodeProcessor(supplier(context), made, (process) => (key, value) => {
       const { timestamp, headers } = node
@@ -53,6 +56,7 @@ export function userFixedKeyProcessor(
           )
         }
         const { key, value, timestamp, headers } = record
+        if (headers !== node.headers) assertHeaders(headers)
         node.forwardRecord(key, value, timestamp, headers, options?.child)
       },
     })
@@ -61,6 +65,21 @@ export function userFixedKeyProcessor(
       assertDone(process(new FixedKeyRecord(key, value, timestamp, headers)), node.node)
     })
   }
+}
+
+/** Refuses what could not be written: a step far below would fail with it, or a test would not at all. */
+function assertHeaders(headers: unknown): void {
+  const isList = Array.isArray(headers)
+  if (isList && headers.every(isHeader)) return
+  const wrong: unknown = isList ? headers.find((header) => !isHeader(header)) : headers
+  const needs = 'headers are a list of pairs, each a name and bytes or null'
+  throw new TypeError(`${needs}; forward was given ${shownValue(wrong)}`)
+}
+
+function isHeader(header: unknown): boolean {
+  if (!Array.isArray(header) || header.length !== 2) return false
+  const [name, value] = header as unknown[]
+  return typeof name === 'string' && (value === null || value instanceof Uint8Array)
 }
 
 /** What every processor sees. Functions, not methods, so that it can take the context apart. */

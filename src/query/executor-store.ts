@@ -2,6 +2,7 @@ import { shownValue } from '../base/shown-value.ts'
 import { StreamsError } from '../errors.ts'
 import type { AnyStore, KeyValueStoreDescriptor } from '../store/descriptor.ts'
 import type { ConsistencyOptions } from './consistency.ts'
+import { assertPrefix } from '../store/key-range.ts'
 import { keyBytesOf, ownedValue } from './descriptor-serdes.ts'
 import { LocalQuery } from './local-query.ts'
 import { LocalSessionStore, LocalVersionedStore, LocalWindowStore } from './local-windows.ts'
@@ -132,6 +133,7 @@ class ExecutorStore<K, V> implements QueryableKeyValueStore<K, V> {
     prefix: Uint8Array,
     options: QueryOptions & { readonly reverse?: boolean; readonly limit?: number } = {},
   ): AsyncIterable<[K, V]> {
+    assertPrefix(prefix, this.name)
     return this.#scan({ prefix: Buffer.from(prefix), reverse: options.reverse }, options)
   }
 

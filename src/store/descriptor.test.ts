@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { serdes } from '../serde/serdes.ts'
-import { keyValueStore, sessionStore, versionedStore, windowStore } from './descriptor.ts'
+import {
+  keyValueStore,
+  sessionStore,
+  sessionStoreOf,
+  versionedStore,
+  windowStore,
+  windowStoreOf,
+} from './descriptor.ts'
 
 /** As a program in JavaScript calls it, which no compiler has read. */
 const untyped = keyValueStore as unknown as (...args: unknown[]) => unknown
@@ -86,6 +93,9 @@ test.each([
   ['windowStore', { windowSize: 1.5 }, 'milliseconds from 0, not 1.5'],
   ['windowStore', { windowSize: '5m' }, 'the windowSize of the store a must be'],
   ['windowStore', { windowSize: 10, retention: 9 }, 'windows of 10 ms for only 9 ms'],
+  ['windowStore', { retention: 2 ** 53 }, 'the retention of the store a must be a whole number of'],
+  ['windowStore', { windowSize: 2 ** 53 }, 'from 0 to 2^53 - 1, not 9007199254740992'],
+  ['sessionStore', { retention: 2 ** 53 }, 'from 0 to 2^53 - 1, not 9007199254740992'],
   ['sessionStore', { retention: Number.NaN }, 'milliseconds from 0, not NaN'],
   ['versionedStore', {}, 'the historyRetention of the store a must be'],
   ['versionedStore', { historyRetention: null }, 'milliseconds from 0 to 2^53 - 1, not null'],
@@ -103,8 +113,11 @@ test.each([
 
 test.each([Number.MAX_SAFE_INTEGER, Infinity])('%d is a length of time', (most) => {
   expect(windowStore('a', { ...both, retention: most })).toMatchObject({ retention: most })
+  expect(sessionStore('a', { ...both, retention: most })).toMatchObject({ retention: most })
   // What a windowed operator needs may be more: the sum of a size and the longest grace.
-  expect(windowStore('a', { ...both, retention: most + 5 })).toMatchObject({ retention: most + 5 })
+  const sum = { ...both, retention: most + 5 }
+  expect(windowStoreOf('a', sum)).toMatchObject({ retention: most + 5 })
+  expect(sessionStoreOf('a', sum)).toMatchObject({ retention: most + 5 })
   expect(versionedStore('a', { ...both, historyRetention: most })).toMatchObject({
     historyRetention: most,
   })

@@ -137,6 +137,15 @@ function assertMs(given: unknown, { what, store, least = 0, isExact = false }: L
   throw new StreamsError('TOPOLOGY_INVALID', { detail })
 }
 
+/** Refuses a time that a number does not hold exactly. */
+function assertExact<O extends 'retention' | 'windowSize'>(
+  store: { readonly name: string } & { readonly [option in O]?: number },
+  what: O,
+): void {
+  const given = store[what]
+  if (given !== undefined) assertMs(given, { what, store: store.name, isExact: true })
+}
+
 /**
  * Names a store of windows and the serdes of its keys and values. The same value materializes a
  * windowed aggregation and opens the store for queries.
@@ -145,6 +154,17 @@ function assertMs(given: unknown, { what, store, least = 0, isExact = false }: L
  * const clicksByMinute = windowStore('clicks-by-minute', { key: serdes.string, value: serdes.long })
  */
 export function windowStore<K, V>(
+  name: string,
+  options: { key: Serde<K>; value: Serde<V> } & WindowStoreOptions,
+): WindowStoreDescriptor<K, V> {
+  const store = windowStoreOf(name, options)
+  assertExact(store, 'retention')
+  assertExact(store, 'windowSize')
+  return store
+}
+
+/** As {@link windowStore}, also for times that the engine has summed up, which a number need not hold exactly. */
+export function windowStoreOf<K, V>(
   name: string,
   options: { key: Serde<K>; value: Serde<V> } & WindowStoreOptions,
 ): WindowStoreDescriptor<K, V> {
@@ -167,6 +187,16 @@ export function windowStore<K, V>(
  * const visits = sessionStore('visits', { key: serdes.string, value: serdes.long })
  */
 export function sessionStore<K, V>(
+  name: string,
+  options: { key: Serde<K>; value: Serde<V> } & SessionStoreOptions,
+): SessionStoreDescriptor<K, V> {
+  const store = sessionStoreOf(name, options)
+  assertExact(store, 'retention')
+  return store
+}
+
+/** As {@link sessionStore}, as {@link windowStoreOf}. */
+export function sessionStoreOf<K, V>(
   name: string,
   options: { key: Serde<K>; value: Serde<V> } & SessionStoreOptions,
 ): SessionStoreDescriptor<K, V> {

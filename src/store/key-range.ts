@@ -1,9 +1,23 @@
 import { asBuffer, prefixEnd } from '../base/bytes.ts'
+import { shownValue } from '../base/shown-value.ts'
+import { StreamsError } from '../errors.ts'
 import type { KvRange } from '../kv/kv.ts'
 import type { RangeOptions } from './key-value-store.ts'
 
-/** The range of all keys that begin with these bytes. */
-export function prefixRange(prefix: Uint8Array, options?: { reverse?: boolean }): KvRange {
+/** Refuses a prefix that is no bytes: a text, for instance, of which only a serde could tell the bytes. */
+export function assertPrefix(prefix: unknown, store: string): void {
+  if (prefix instanceof Uint8Array) return
+  const detail = `a prefix is bytes of serialized keys, a Uint8Array or Buffer, not ${shownValue(prefix)}`
+  throw new StreamsError('KEY_INVALID', { store, detail })
+}
+
+/** The range of all keys of a store that begin with these bytes. Throws `KEY_INVALID`. */
+export function prefixRange(
+  store: string,
+  prefix: Uint8Array,
+  options?: { reverse?: boolean },
+): KvRange {
+  assertPrefix(prefix, store)
   const to = prefixEnd(prefix)
   return { from: asBuffer(prefix), to, toExclusive: true, reverse: options?.reverse }
 }

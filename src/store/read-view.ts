@@ -76,7 +76,7 @@ export class ReadView<K, V> implements ReadOnlyKeyValueStore<K, V> {
   }
 
   prefix(prefix: Uint8Array, options?: { reverse?: boolean }): StoreIterator<[K, V]> {
-    return this.#iterate(this.#scan(prefixRange(prefix, options)), pair<K, V>)
+    return this.#iterate(this.#scan(prefixRange(this.#serdes.store, prefix, options)), pair<K, V>)
   }
 
   /** As `range`, with the serialized key and the timestamp of each row. */
@@ -86,7 +86,7 @@ export class ReadView<K, V> implements ReadOnlyKeyValueStore<K, V> {
 
   /** As `prefix`, with the serialized key and the timestamp of each row. */
   prefixRows(prefix: Uint8Array, options?: { reverse?: boolean }): StoreIterator<EntryRow<K, V>> {
-    return this.#iterate(this.#scan(prefixRange(prefix, options)), same<K, V>)
+    return this.#iterate(this.#scan(prefixRange(this.#serdes.store, prefix, options)), same<K, V>)
   }
 
   /** Rows between serialized keys: how a page continues behind the last key of the one before. */

@@ -254,6 +254,12 @@ describe.each(engines)('over $engine', ({ make }) => {
       expect(found('abc')).toEqual(['abc', 'abcd', 'abce'])
       expect(found('')).toEqual(['abc', 'abcd', 'abce'])
     })
+    withStore(make, keyValueStore('n', { key: serdes.long, value: serdes.string }), (store) => {
+      const text = 'x' as unknown as Uint8Array
+      expect(() => store.prefix(text)).toThrow(
+        'The key is not valid for the store n: a prefix is bytes of serialized keys, a Uint8Array or Buffer, not "x".',
+      )
+    })
     const bytes = keyValueStore('b', { key: serdes.bytes, value: serdes.string })
     withStore(make, bytes, (store) => {
       store.put(Buffer.from([0xfe, 1]), 'other')

@@ -20,7 +20,7 @@ export abstract class TypedStore<K, V> extends LayeredStore<K, V> {
     options: { reverse?: boolean } | undefined,
     shape: Shape<K, V, T>,
   ): StoreIterator<T> {
-    return this.iterate(this.entries.scan(prefixRange(prefix, options)), shape)
+    return this.iterate(this.entries.scan(prefixRange(this.name, prefix, options)), shape)
   }
 
   /** What queries read: see {@link ReadView}. */

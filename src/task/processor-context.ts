@@ -4,6 +4,7 @@
  * objects. Timestamp and headers travel in the one record context of the task.
  */
 import { assert } from '../base/assert.ts'
+import { shownValue } from '../base/shown-value.ts'
 import { StreamsError } from '../errors.ts'
 import type { AsyncQueue, AsyncStepOptions } from '../processor/async-step.ts'
 import type { NodeContext, PunctuationType } from '../processor/processor.ts'
@@ -193,7 +194,19 @@ export class ProcessorContext implements NodeContext {
     punctuator: (timestamp: number) => void,
     options?: { readonly start?: number },
   ): Disposable {
+    this.#assertPunctuation(type, punctuator)
     return this.#task.schedule(this.#taskNode, intervalMs, type, punctuator, options)
+  }
+
+  /** Refuses what a program without types may give. */
+  #assertPunctuation(type: unknown, punctuator: unknown): void {
+    const isType = type === 'stream-time' || type === 'wall-clock-time'
+    if (isType && typeof punctuator === 'function') return
+    const needs = isType
+      ? `needs a function to call, not ${shownValue(punctuator)}`
+      : `is by stream-time or wall-clock-time, not by ${shownValue(type)}`
+    const detail = `a punctuation of ${this.node} ${needs}`
+    throw new StreamsError('TOPOLOGY_INVALID', { detail })
   }
 
   asyncStep(options: AsyncStepOptions): AsyncQueue {

@@ -25,6 +25,72 @@ test('missed intervals are not made up for, and times stay multiples of the inte
   expect(times).toEqual([47, 50])
 })
 
+test.each([
+  ['5', '"5"'],
+  [Infinity, 'Infinity'],
+  [1.5, '1.5'],
+  [0, '0'],
+  [undefined, 'undefined'],
+])('an interval of %j is refused', (intervalMs, shown) => {
+  const queue = new PunctuationQueue()
+  const given = { startTime: 0, intervalMs: intervalMs as number, node: 'n', call: () => undefined }
+  expect(() => queue.schedule(given)).toThrow(
+    `n schedules a punctuation every ${shown} ms; the interval is a whole number of milliseconds from 1 on`,
+  )
+  expect(queue.nextTime).toBe(Infinity)
+})
+
+describe('a callback that schedules another one for this moment', () => {
+  /** Each schedules the next, which is due at once, so many times in all. */
+  function chain(queue: PunctuationQueue, length: number): { readonly ran: () => number } {
+    let ran = 0
+    const add = (): void => {
+      const punctuation = queue.schedule({
+        startTime: 0,
+        intervalMs: 10,
+        node: 'n',
+        call: () => {
+          ran += 1
+          punctuation[Symbol.dispose]()
+          if (ran < length) add()
+        },
+      })
+    }
+    add()
+    return { ran: () => ran }
+  }
+
+  test('runs it in the same pass', () => {
+    const queue = new PunctuationQueue()
+    const { ran } = chain(queue, 1000)
+    queue.punctuate(5, run)
+    expect(ran()).toBe(1000)
+  })
+
+  test('and so on without end, is refused', () => {
+    const queue = new PunctuationQueue()
+    chain(queue, Infinity)
+    expect(() => queue.punctuate(5, run)).toThrow(
+      'the punctuations of n schedule others without end: by stream time, a new one is due at once',
+    )
+  })
+
+  test('in one pass after the other, is none of that', () => {
+    const queue = new PunctuationQueue()
+    let ran = 0
+    queue.schedule({
+      startTime: 0,
+      intervalMs: 1,
+      node: 'n',
+      call: () => {
+        queue.schedule({ startTime: 0, intervalMs: 1_000_000, node: 'n', call: () => (ran += 1) })
+      },
+    })
+    for (let now = 1; now <= 3000; now += 1) queue.punctuate(now, run)
+    expect(ran).toBe(3000)
+  })
+})
+
 describe('anchored callbacks', () => {
   const timesOf = (start: number, at: { now: number; until: number }): number[] => {
     const queue = new PunctuationQueue()

@@ -3,6 +3,7 @@
  * and PunctuationSchedule). One queue for stream time, one for wall-clock time.
  */
 import { BinaryHeap } from '../base/heap.ts'
+import { shownValue } from '../base/shown-value.ts'
 import { StreamsError } from '../errors.ts'
 
 /** One callback; dispose to cancel, also from inside of it. */
@@ -13,13 +14,17 @@ export class Punctuation implements Disposable {
   readonly node: string
   readonly call: (timestamp: number) => void
   isCancelled = false
+  /** How many were scheduled one by the other, in the same pass, until this one was. */
+  depth: number
 
   constructor(options: {
     time: number
     intervalMs: number
     node: string
     call: (timestamp: number) => void
+    depth: number
   }) {
+    this.depth = options.depth
     this.time = options.time
     this.intervalMs = options.intervalMs
     this.node = options.node
@@ -32,17 +37,22 @@ export class Punctuation implements Disposable {
 }
 
 const intervalMsMin = 1
+/** Calls that schedule one another, all due at once; Kafka Streams would go on for ever. */
+const depthMax = 1000
 
 /** Callbacks by time. */
 export class PunctuationQueue {
   readonly #heap = new BinaryHeap<Punctuation>((a, b) => a.time - b.time)
   /** When the first is due, Infinity when there is none. */
   nextTime = Infinity
+  /** That of the call that runs; -1: none does. */
+  #depth = -1
 
   /**
    * Calls back from `startTime` on, every `intervalMs`.
    *
-   * @throws StreamsError `TOPOLOGY_INVALID` for an interval below one millisecond.
+   * @throws StreamsError `TOPOLOGY_INVALID` for an interval that is no whole number of milliseconds from 1
+   *   on, and when calls schedule calls that are due at once, without end.
    */
   schedule(options: {
     startTime: number
@@ -51,12 +61,17 @@ export class PunctuationQueue {
     call: (timestamp: number) => void
   }): Punctuation {
     const { startTime, intervalMs, node, call } = options
-    if (!(intervalMs >= intervalMsMin)) {
-      throw new StreamsError('TOPOLOGY_INVALID', {
-        detail: `${node} schedules a punctuation every ${intervalMs} ms; the smallest interval is 1 ms`,
-      })
+    if (!Number.isSafeInteger(intervalMs) || intervalMs < intervalMsMin) {
+      const given = shownValue(intervalMs)
+      const detail = `${node} schedules a punctuation every ${given} ms; the interval is a whole number of milliseconds from 1 on`
+      throw new StreamsError('TOPOLOGY_INVALID', { detail })
     }
-    const punctuation = new Punctuation({ time: startTime, intervalMs, node, call })
+    const depth = this.#depth + 1
+    if (depth > depthMax) {
+      const detail = `the punctuations of ${node} schedule others without end: by stream time, a new one is due at once`
+      throw new StreamsError('TOPOLOGY_INVALID', { detail })
+    }
+    const punctuation = new Punctuation({ time: startTime, intervalMs, node, call, depth })
     this.#heap.push(punctuation)
     this.nextTime = (this.#heap.peek() as Punctuation).time
     return punctuation
@@ -94,7 +109,7 @@ export class PunctuationQueue {
     while (first !== undefined && first.time <= now) {
       this.#heap.pop()
       if (!first.isCancelled) {
-        run(first, now)
+        this.#run(first, now, run)
         ran = true
         this.#reschedule(first, now)
       }
@@ -102,6 +117,21 @@ export class PunctuationQueue {
     }
     this.nextTime = first === undefined ? Infinity : first.time
     return ran
+  }
+
+  #run(
+    punctuation: Punctuation,
+    now: number,
+    run: (punctuation: Punctuation, timestamp: number) => void,
+  ): void {
+    this.#depth = punctuation.depth
+    try {
+      run(punctuation, now)
+    } finally {
+      this.#depth = -1
+      // What it schedules when it is due again begins a chain of its own.
+      punctuation.depth = 0
+    }
   }
 
   #reschedule(punctuation: Punctuation, now: number): void {

@@ -29,6 +29,15 @@ export abstract class DriverStores {
   /** The store of that name, if it is of that kind; throws `STORE_UNKNOWN`. */
   protected abstract findStore(descriptor: AnyStore): FoundStore
 
+  /** Throws `CLIENT_CLOSED` when the driver is closed, and with it the stores. */
+  protected abstract assertOpen(): void
+
+  #find(descriptor: AnyStore): FoundStore {
+    this.assertOpen()
+    const { node, store } = this.findStore(descriptor)
+    return { node, store: whileOpen(store as object, () => this.assertOpen()) }
+  }
+
   /**
    * A store of the program, as plain values. What a test writes into a table has the wall-clock time;
    * it is forwarded with the next commit, as the program's own updates are.
@@ -36,7 +45,7 @@ export abstract class DriverStores {
    * @throws StreamsError `STORE_UNKNOWN`.
    */
   store<K, V>(descriptor: KeyValueStoreDescriptor<K, V>): KeyValueStore<K, V> {
-    const { node, store } = this.findStore(descriptor)
+    const { node, store } = this.#find(descriptor)
     return node.timestamped
       ? new PlainView(store as TimestampedKeyValueStore<K, V>, { now: () => this.now() })
       : (store as KeyValueStore<K, V>)
@@ -50,7 +59,7 @@ export abstract class DriverStores {
   timestampedStore<K, V>(
     descriptor: KeyValueStoreDescriptor<K, V>,
   ): TimestampedKeyValueStore<K, V> {
-    const { node, store } = this.findStore(descriptor)
+    const { node, store } = this.#find(descriptor)
     if (!node.timestamped) throw new StreamsError('STORE_UNKNOWN', { store: descriptor.name })
     return new StampedView(store as TimestampedKeyValueStore<K, V>)
   }
@@ -62,7 +71,7 @@ export abstract class DriverStores {
    * @throws StreamsError `STORE_UNKNOWN`.
    */
   windowStore<K, V>(descriptor: WindowStoreDescriptor<K, V>): WindowStore<K, V> {
-    const { node, store } = this.findStore(descriptor)
+    const { node, store } = this.#find(descriptor)
     return node.timestamped
       ? new PlainWindowView(store as TimestampedWindowStore<K, V>, {
           now: () => this.now(),
@@ -78,7 +87,7 @@ export abstract class DriverStores {
   timestampedWindowStore<K, V>(
     descriptor: WindowStoreDescriptor<K, V>,
   ): TimestampedWindowStore<K, V> {
-    const { node, store } = this.findStore(descriptor)
+    const { node, store } = this.#find(descriptor)
     if (!node.timestamped) throw new StreamsError('STORE_UNKNOWN', { store: descriptor.name })
     return new StampedWindowView(store as TimestampedWindowStore<K, V>)
   }
@@ -89,7 +98,7 @@ export abstract class DriverStores {
    * @throws StreamsError `STORE_UNKNOWN`.
    */
   sessionStore<K, V>(descriptor: SessionStoreDescriptor<K, V>): SessionStore<K, V> {
-    return this.findStore(descriptor).store as SessionStore<K, V>
+    return this.#find(descriptor).store as SessionStore<K, V>
   }
 
   /**
@@ -98,6 +107,20 @@ export abstract class DriverStores {
    * @throws StreamsError `STORE_UNKNOWN`.
    */
   versionedStore<K, V>(descriptor: VersionedStoreDescriptor<K, V>): VersionedStore<K, V> {
-    return this.findStore(descriptor).store as VersionedStore<K, V>
+    return this.#find(descriptor).store as VersionedStore<K, V>
   }
+}
+
+/** The store, whose methods ask first whether it may be used. */
+function whileOpen<S extends object>(store: S, assertOpen: () => void): S {
+  return new Proxy(store, {
+    get(target, name) {
+      const found: unknown = Reflect.get(target, name, target)
+      if (typeof found !== 'function') return found
+      return (...args: unknown[]): unknown => {
+        assertOpen()
+        return Reflect.apply(found, target, args) as unknown
+      }
+    },
+  })
 }

@@ -76,3 +76,37 @@ test('a store is asked for as what it is', () => {
   expect(failure(() => driver.timestampedStore(latest))).toBe('STORE_UNKNOWN')
   expect(failure(() => driver.timestampedWindowStore(windows))).toBe('STORE_UNKNOWN')
 })
+
+test('no store is read or written once the driver is closed', () => {
+  const driver = new TopologyTestDriver(keeping())
+  driver.input(input).pipe({ key: 'a', value: '1', timestamp: 15 })
+  const held = [
+    driver.store(latest),
+    driver.store(dated),
+    driver.timestampedStore(dated),
+    driver.windowStore(windows),
+    driver.sessionStore(sessions),
+    driver.versionedStore(versions),
+  ] as unknown as Readonly<Record<string, (...args: unknown[]) => unknown>>[]
+  driver.close()
+
+  const closed = 'The test driver is closed.'
+  let tried = 0
+  for (const store of held) {
+    for (const method of [
+      'get',
+      'put',
+      'range',
+      'fetch',
+      'fetchRange',
+      'findSessions',
+      'versions',
+    ]) {
+      if (typeof store[method] !== 'function') continue
+      expect(() => store[method]?.('a', 0, 100)).toThrow(closed)
+      tried += 1
+    }
+  }
+  expect(tried).toBeGreaterThan(12)
+  expect(() => driver.store(latest)).toThrow(closed)
+})

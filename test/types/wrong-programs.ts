@@ -63,6 +63,8 @@ builder.stream(sized).filter((value) => value.n)
 builder.stream(sized).map((value) => value)
 // @ts-expect-error map must return
 builder.stream(sized).map((value) => void value.n)
+// @ts-expect-error a text can be iterated, but is one value
+builder.stream(sized).flatMapValues((value) => String(value.n))
 // @ts-expect-error flatMapValues gives an iterable
 builder.stream(sized).flatMapValues((value) => value.n)
 // @ts-expect-error flatMap gives pairs

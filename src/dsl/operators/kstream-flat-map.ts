@@ -27,8 +27,12 @@ export function kstreamFlatMap(mapper: UserFunction<Iterable<Pair>>): NodeSuppli
 
 /** Refuses what cannot be iterated: a mapper that forgot to return, or that gave a single item. */
 export function assertIterable(items: unknown, node: string): asserts items is Iterable<unknown> {
-  if (typeof items === 'string') return
   if (typeof items === 'object' && items !== null && Symbol.iterator in items) return
   settled(items, node)
-  throw new TypeError(`The mapper of ${node} must give an iterable, it gave ${typeof items}.`)
+  // A text can be iterated, but nobody means its characters: it is one item, not in a list.
+  const isText = typeof items === 'string'
+  const hint = isText ? ': give [text] for one item, [...text] for its characters' : ''
+  throw new TypeError(
+    `The mapper of ${node} must give an iterable, it gave ${typeof items}${hint}.`,
+  )
 }

@@ -275,6 +275,11 @@ describe('stateless operators of streams', () => {
     ['flatMap', kstreamFlatMap(() => new Set(['v']) as never), 'it gave string'],
     ['flatMapValues', kstreamFlatMapValues(() => undefined as never), 'it gave undefined'],
     ['flatMapValues', kstreamFlatMapValues(() => 5 as never), 'it gave number'],
+    [
+      'flatMapValues',
+      kstreamFlatMapValues(() => 'text' as never),
+      'it gave string: give [text] for one item, [...text] for its characters',
+    ],
   ])('%s with a function that returns something else fails clearly', (_name, supplier, message) => {
     expect(() => new Harness(supplier).process('k', 'v')).toThrowError(message)
   })
