@@ -28,7 +28,9 @@ export class AddedInputs {
 
   async #ask(input: GlobalInput): Promise<void> {
     try {
-      this.#found.push(...(await this.#find(input)))
+      const found = await this.#find(input)
+      // Not in one line: the list of before the wait may have been taken.
+      this.#found.push(...found)
     } catch (error) {
       this.#failure ??= { error }
     }

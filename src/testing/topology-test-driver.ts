@@ -26,6 +26,7 @@ import { StreamTask } from '../task/stream-task.ts'
 import { assertTopology } from '../topology/assert-topology.ts'
 import type { Topology } from '../topology/topology.ts'
 import { DriverStores, type FoundStore } from './driver-stores.ts'
+import { withFrozenValues } from './frozen-values.ts'
 import { ProducedRecords, type ProducedRecord } from './produced-records.ts'
 import { TestInputTopic, type TestInputOptions } from './test-input-topic.ts'
 import { TestOutputTopic } from './test-output-topic.ts'
@@ -39,7 +40,9 @@ const recordsPerPipeMaxDefault = 1_000_000
 
 /**
  * Tests a topology in memory: pipe records in, read what comes out, look into the stores.
- * Synchronous; each record is processed and committed before `pipe` returns. After a failure the driver is of no further use: it throws the failure again.
+ * Synchronous; each record is processed and committed before `pipe` returns. After a failure the driver is
+ * of no further use: it throws the failure again. Values of cached stores are frozen, so that code which
+ * changes what it was given fails here.
  *
  * @example
  * using driver = new TopologyTestDriver(builder.build())
@@ -79,10 +82,10 @@ export class TopologyTestDriver extends DriverStores implements Disposable {
     this.#clock = new ManualClock(options.wallClock ?? 0)
     const applicationId = options.applicationId ?? 'topology-test-driver'
     this.#stateDirectory = openStateDirectory(applicationId, options, this.#clock)
-    this.#topology = new UnitedTopology(topology, applicationId)
+    this.#topology = new UnitedTopology(withFrozenValues(topology), applicationId)
     this.#globalTask = new GlobalTask({
       applicationId,
-      globalStores: topology.globalStores,
+      globalStores: this.#topology.globalStores,
       clock: this.#clock,
       metrics: this.metrics,
       engines: this.#stateDirectory?.engines('global') ?? memoryEngines(),
@@ -221,8 +224,12 @@ export class TopologyTestDriver extends DriverStores implements Disposable {
     }
   }
 
-  #working(work: () => void): void {
+  protected override assertOpen(): void {
     if (this.#isClosed) throw new StreamsError('CLIENT_CLOSED', { what: 'test driver' })
+  }
+
+  #working(work: () => void): void {
+    this.assertOpen()
     if (this.#failure !== undefined) throw this.#failure.error
     try {
       work()
