@@ -129,9 +129,14 @@ export class Fetcher implements AsyncDisposable {
   }
 
   /**
-   * Records between `position` and where reading has to stop: the high watermark, or under
-   * `read_committed` the first open transaction. Undefined while either is.
+   * Where reading has to stop as of the last response: the high watermark, or under `read_committed` the
+   * first open transaction. Undefined before the first.
    */
+  readableEnd(topic: string, partition: number): number | undefined {
+    return this.#buffer.find(topic, partition)?.readableEnd
+  }
+
+  /** Records between `position` and {@link Fetcher.readableEnd}. Undefined while either is. */
   lag(topic: string, partition: number): number | undefined {
     const found = this.#buffer.find(topic, partition)
     if (found?.readableEnd === undefined || found.position === undefined) return undefined

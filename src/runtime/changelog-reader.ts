@@ -1,6 +1,7 @@
 import { sleep, type Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { Fetcher, type FetchedRecords } from '../client/fetcher.ts'
+import type { Isolation } from '../client/isolation.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import { canPass } from '../client/kafka-failure.ts'
 import { listOffsets, partitionKey, type PartitionKey } from '../client/offsets.ts'
@@ -37,6 +38,11 @@ export interface RestoreLag {
 export interface ChangelogReaderOptions {
   readonly client: KafkaClient
   readonly clock: Clock
+  /**
+   * `read_committed`: what was aborted is not restored. A restore still goes to the end of the log: it
+   * waits for transactions that are open, since an earlier owner may be about to commit one.
+   */
+  readonly isolation: Isolation
   readonly log: Log
   readonly remaining: Gauge
   readonly onProgress: (progress: RestoreProgress) => void
@@ -83,7 +89,8 @@ export class ChangelogReader {
 
   constructor(options: ChangelogReaderOptions) {
     this.#options = options
-    this.#fetcher = new Fetcher(options.client, { maxPartitionFetchBytes: partitionFetchBytes })
+    const { client, isolation } = options
+    this.#fetcher = new Fetcher(client, { isolation, maxPartitionFetchBytes: partitionFetchBytes })
   }
 
   get isIdle(): boolean {

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { Fetcher, type FetchedRecords } from '../client/fetcher.ts'
+import type { Isolation } from '../client/isolation.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import { partitionKey, type PartitionKey } from '../client/offsets.ts'
 import { StreamsError, isStreamsError } from '../errors.ts'
@@ -32,6 +33,8 @@ export interface StandbyUpdate {
 export interface StandbyReaderOptions {
   readonly client: KafkaClient
   readonly clock: Clock
+  /** `read_committed`: an end is where the first open transaction begins. */
+  readonly isolation: Isolation
   readonly onUpdate: (update: StandbyUpdate) => void
 }
 
@@ -70,6 +73,7 @@ export class StandbyReader {
   constructor(options: StandbyReaderOptions) {
     this.#options = options
     this.#fetcher = new Fetcher(options.client, {
+      isolation: options.isolation,
       maxPartitionFetchBytes: partitionFetchBytes,
       bufferBytesMax,
     })
@@ -165,7 +169,7 @@ export class StandbyReader {
     )
   }
 
-  #apply({ topic, partition, records, highWatermark, error }: FetchedRecords): void {
+  #apply({ topic, partition, records, error }: FetchedRecords): void {
     const followed = this.#followed.get(partitionKey(topic, partition))
     if (followed === undefined) return
     const { task, changelog } = followed
@@ -178,7 +182,7 @@ export class StandbyReader {
       )
     }
     if (error !== undefined) throw error
-    followed.endOffset = highWatermark
+    this.#endOf(followed)
     const applied = task.restore(changelog, records, changelog.limit ?? Infinity)
     this.#report('batch', followed, { records: applied })
   }
@@ -192,7 +196,7 @@ export class StandbyReader {
 
   #endOf(followed: Followed): number | undefined {
     const { topic, partition } = followed.changelog
-    followed.endOffset = this.#fetcher.highWatermark(topic, partition) ?? followed.endOffset
+    followed.endOffset = this.#fetcher.readableEnd(topic, partition) ?? followed.endOffset
     return followed.endOffset
   }
 

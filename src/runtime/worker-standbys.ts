@@ -1,5 +1,6 @@
 import { yieldTurn } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import type { Isolation } from '../client/isolation.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import { canPass } from '../client/kafka-failure.ts'
 import { fetchCommittedOffsets } from '../client/offsets.ts'
@@ -17,6 +18,7 @@ const sliceMs = 4
 
 export interface WorkerStandbysOptions {
   readonly client: KafkaClient
+  readonly isolation: Isolation
   readonly config: ResolvedConfig
   readonly ports: Ports
   /** The tasks of the worker. */
@@ -42,11 +44,11 @@ export class WorkerStandbys {
   #failure: unknown
 
   constructor(options: WorkerStandbysOptions) {
-    const { client, config, ports, onUpdate } = options
+    const { client, isolation, config, ports, onUpdate } = options
     this.#options = options
     this.#log = config.log
     this.#upkeepMs = Math.max(config.commitInterval, upkeepMsMin)
-    this.#reader = new StandbyReader({ client, clock: ports.clock, onUpdate })
+    this.#reader = new StandbyReader({ client, isolation, clock: ports.clock, onUpdate })
   }
 
   /** Begins to follow these; stores that are open already stay open. */

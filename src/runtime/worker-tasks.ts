@@ -77,10 +77,13 @@ export class WorkerTasks {
 
   constructor(options: WorkerTasksOptions) {
     const { client, config, ports, metrics, topics } = options
+    const isolation =
+      config.processingGuarantee === 'exactly-once' ? 'read_committed' : 'read_uncommitted'
     this.#options = options
     this.#log = config.log
     this.#reader = new ChangelogReader({
       client,
+      isolation,
       clock: ports.clock,
       log: config.log,
       remaining: metrics.restoreRemaining,
@@ -97,6 +100,7 @@ export class WorkerTasks {
     this.#manager = this.#makeManager()
     this.#standbys = new WorkerStandbys({
       client,
+      isolation,
       config,
       ports,
       tasks: this.#manager,

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
 import { systemClock } from '../../src/base/clock.ts'
 import { Admin } from '../../src/client/admin.ts'
+import { Producer } from '../../src/client/producer.ts'
+import { TransactionManager } from '../../src/client/transaction-manager.ts'
+import type { Isolation } from '../../src/client/isolation.ts'
 import { StandbyReader, type StandbyUpdate } from '../../src/runtime/standby-reader.ts'
 import { StreamsMetrics } from '../../src/metrics/streams-metrics.ts'
 import { memoryEngine } from '../../src/kv/memory-engine.ts'
@@ -39,10 +42,15 @@ class Following implements AsyncDisposable {
   readonly reader: StandbyReader
   readonly standby: StandbyTask
 
-  constructor(cluster: TestCluster, standby: StandbyTask) {
+  constructor(
+    cluster: TestCluster,
+    standby: StandbyTask,
+    isolation: Isolation = 'read_uncommitted',
+  ) {
     this.standby = standby
     this.reader = new StandbyReader({
       client: cluster.client,
+      isolation,
       clock: systemClock,
       onUpdate: (update) => this.updates.push(update),
     })
@@ -101,6 +109,52 @@ test('it follows what comes, and says how far it is behind', async ({ signal }) 
     ['suspended', 4, 0],
   ])
   expect(updates.at(-1)).toMatchObject({ store: 'counts', endOffset: 4, reason: 'promoted' })
+})
+
+/** Rows with these keys in one transaction, which is committed, aborted, or left open. */
+async function transact(
+  cluster: TestCluster,
+  end: 'commit' | 'abort' | 'leave',
+  ...keys: string[]
+): Promise<void> {
+  const transactionalId = cluster.name(end)
+  const session = new TransactionManager(cluster.client, { transactionalId, timeoutMs: 60_000 })
+  const producer = new Producer(cluster.client, { session })
+  await session.initialize()
+  for (const key of keys) {
+    const value = Buffer.from(serdes.long.serialize(1))
+    producer.send(cluster.name(changelog), 0, Buffer.from(key), value, systemClock.now(), [])
+  }
+  await producer.flush()
+  if (end === 'commit') await session.commit()
+  if (end !== 'leave') await session.close()
+  await producer.close()
+}
+
+test('of transactions it takes those that were committed, up to the first that is open', async ({
+  signal,
+}) => {
+  await using cluster = await TestCluster.start()
+  await cluster.createTopic(changelog, 1)
+  await cluster.client.topicMetadata([cluster.name(changelog)])
+  await transact(cluster, 'commit', 'a', 'b')
+  await transact(cluster, 'abort', 'b', 'c')
+  await using following = new Following(cluster, standbyOf(cluster), 'read_committed')
+  const { reader, standby } = following
+  // Two records and a marker, twice.
+  await following.until(() => following.position === 6, signal)
+  expect(reader.lags('0_0')).toEqual([{ store: 'counts', offset: 6, endOffset: 6 }])
+
+  await transact(cluster, 'leave', 'd')
+  await write(cluster, changelog, 'e')
+  await using all = new Following(cluster, standbyOf(cluster))
+  await all.until(() => all.position === 8, signal)
+  reader.step(Infinity)
+  expect([following.position, reader.lag()]).toEqual([6, 0])
+  const rows = standby.store('counts')
+  if (rows === undefined || !('range' in rows)) throw new Error('the store is open')
+  const keys = [...rows.range()].map(([key]) => key)
+  expect(keys).toEqual(['a', 'b'])
 })
 
 test('it waits while others restore', async ({ signal }) => {
