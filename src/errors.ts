@@ -254,6 +254,12 @@ const errorTable = {
     'final',
     (c) => `The process ${text(c['processId'])} has stopped the whole application${detail(c)}.`,
   ),
+  APPLICATION_RUNNING: row(
+    409,
+    'final',
+    (c) =>
+      `The application ${text(c['applicationId'])} cannot be reset while it runs${detail(c)}. Stop all its instances first.`,
+  ),
   TASK_MIGRATED: row(
     503,
     'retriable',
