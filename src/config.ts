@@ -7,7 +7,10 @@ import { reasonOfIllegalName } from './base/legal-name.ts'
 import { logFrom, loggerProblem, type LoggerChoice } from './base/logger.ts'
 import { systemRandom, type Random } from './base/random.ts'
 import { shownValue } from './base/shown-value.ts'
+import { tlsProblem, type TlsOptions } from './base/tls.ts'
 import { systemTransport, type Transport } from './base/transport.ts'
+import { ClientSecurity } from './client/client-security.ts'
+import { saslProblem, type SaslOptions } from './client/sasl-options.ts'
 import type { ErrorHandling, UncaughtErrorHandler } from './error-handlers.ts'
 import { StreamsError } from './errors.ts'
 import { lmdbStateEngine, stateEngineProblem, type StateEngine } from './kv/state-engine.ts'
@@ -28,6 +31,16 @@ export interface StreamsConfig extends ErrorHandling {
   readonly applicationId: string
   /** Some brokers of the cluster as `host:port`; the others are found through them. Java: bootstrap.servers. */
   readonly brokers: readonly string[]
+  /**
+   * TLS to the brokers: true with the certificates that Node.js trusts, or what differs. Default false.
+   * Java: security.protocol, ssl.*
+   */
+  readonly tls?: boolean | TlsOptions
+  /**
+   * Who this application is to the brokers: a user with a password, a token, or a mechanism of one's
+   * own. Default: nobody. Java: security.protocol, sasl.*
+   */
+  readonly sasl?: SaslOptions
   /**
    * Directory for local state. Each instance on a machine needs its own. What is lost there is
    * restored from the changelog topics. Default: `millpond` in the system's temporary directory,
@@ -146,12 +159,14 @@ export interface StreamsConfig extends ErrorHandling {
 export interface ResolvedConfig extends Required<
   Omit<
     StreamsConfig,
-    'clientId' | 'groupInstanceId' | 'endpoint' | 'logger' | 'deadLetterQueueTopic'
+    'clientId' | 'groupInstanceId' | 'endpoint' | 'logger' | 'deadLetterQueueTopic' | 'tls' | 'sasl'
   >
 > {
   readonly log: Log
   /** Names of the options that the program states itself. */
   readonly stated: ReadonlySet<string>
+  /** The options `tls` and `sasl`. */
+  readonly security: ClientSecurity
   readonly clientId: string | undefined
   readonly groupInstanceId: string | undefined
   readonly deadLetterQueueTopic: string | undefined
@@ -305,6 +320,8 @@ const processingGuarantee: Check = (value) =>
 const checks: Readonly<Record<keyof StreamsConfig, Check>> = {
   applicationId,
   brokers,
+  tls: tlsProblem,
+  sasl: saslProblem,
   stateDir: text,
   engine: stateEngineProblem,
   clientId: text,
@@ -398,6 +415,7 @@ export function resolveConfig(
   const resolved: ResolvedConfig = {
     applicationId: config.applicationId,
     brokers: Object.freeze([...config.brokers]),
+    security: new ClientSecurity({ tls: config.tls, sasl: config.sasl }),
     stateDir: config.stateDir ?? join(tmpdir(), 'millpond'),
     engine: config.engine ?? lmdbStateEngine,
     clientId: config.clientId,

@@ -57,6 +57,9 @@ function brokerCommand(program: Command): void {
       'a topic that is to be there, such as lines:6 or counts:6:cleanup.policy=compact; can be repeated',
       parseTopic,
     )
+    .option('--tls-cert <file>', 'clients must speak TLS: the certificate of the broker (PEM)')
+    .option('--tls-key <file>', 'the key of the certificate (PEM)')
+    .option('--sasl-users <file>', 'clients must say who they are: a line name:password for each')
     .action(async ({ topic = [], ...options }: BrokerOptions) => {
       const { runBroker } = await import('./commands/broker.ts')
       await runBroker({ ...options, topics: topic })
