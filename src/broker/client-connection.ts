@@ -1,7 +1,6 @@
 import type { Log } from '../base/log.ts'
 import type { Connection } from '../base/transport.ts'
 import { isStreamsError, messageOf } from '../errors.ts'
-import { ClientSession } from './client-session.ts'
 import { dispatch, type Caller } from './dispatcher.ts'
 import { FrameBuffer } from './frame-buffer.ts'
 import type { BrokerParts } from './request-context.ts'
@@ -41,8 +40,7 @@ export class ClientConnection {
     this.#options = options
     this.#frames = new FrameBuffer(options.requestBytesMax)
     const host = connection.peer.slice(0, connection.peer.lastIndexOf(':'))
-    const session = new ClientSession(options.broker.authenticator, connection.peer)
-    this.#caller = { clientHost: `/${host}`, session, signal: this.#gone.signal }
+    this.#caller = { clientHost: `/${host}`, signal: this.#gone.signal }
     connection.onData = (bytes) => {
       this.#frames.push(bytes)
       this.#pump()

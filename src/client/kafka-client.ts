@@ -7,7 +7,6 @@ import type { Api } from '../protocol/schema.ts'
 import { parseBrokers } from './broker-address.ts'
 import type { BrokerConnection, RequestBody } from './broker-connection.ts'
 import { BrokerPool } from './broker-pool.ts'
-import { noSecurity } from './client-security.ts'
 import type { PartitionLeader } from './cluster-view.ts'
 import { Cluster } from './cluster.ts'
 import { Coordinators } from './coordinators.ts'
@@ -67,7 +66,7 @@ export class KafkaClient implements AsyncDisposable {
 
   /** Connects when first used. Throws `CONFIG_INVALID` for a broker that is not `host:port`. */
   constructor(options: KafkaClientOptions) {
-    const { clock, random, log, transport, security = noSecurity } = options
+    const { clock, random, log, transport, tls, authenticate } = options
     this.clock = clock
     this.random = random
     this.log = log
@@ -80,8 +79,8 @@ export class KafkaClient implements AsyncDisposable {
       random,
       log,
       transport,
-      tls: security.tls,
-      authenticate: security.authentication(random),
+      tls,
+      authenticate,
     })
     this.#cluster = new Cluster({
       clock,

@@ -17,13 +17,9 @@ export function sortedTaskIds(ids: Iterable<TaskId>): TaskId[] {
 /**
  * Writes a set of task ids in few bytes: for each sub-topology its distance from the one before, the
  * number of partitions, and the distance of each partition from the one before. A task of a full
- * sub-topology takes one byte. `writeMore` adds something behind each.
+ * sub-topology takes one byte.
  */
-export function writeTaskIds(
-  writer: Writer,
-  ids: Iterable<TaskId>,
-  writeMore: (id: TaskId) => void = () => undefined,
-): void {
+export function writeTaskIds(writer: Writer, ids: Iterable<TaskId>): void {
   const groups = new Map<number, number[]>()
   for (const id of sortedTaskIds(ids)) {
     const { subtopology, partition } = parseTaskId(id)
@@ -41,16 +37,12 @@ export function writeTaskIds(
     for (const partition of partitions) {
       writer.uvarint(partition - lastPartition)
       lastPartition = partition
-      writeMore(taskId(subtopology, partition))
     }
   }
 }
 
-/** Reads what {@link writeTaskIds} wrote; in order. `readMore` reads what is behind each. */
-export function readTaskIds(
-  reader: Reader,
-  readMore: (id: TaskId) => void = () => undefined,
-): TaskId[] {
+/** Reads what {@link writeTaskIds} wrote; in order. */
+export function readTaskIds(reader: Reader): TaskId[] {
   const ids: TaskId[] = []
   const groupCount = boundedCount(reader)
   let subtopology = 0
@@ -60,9 +52,7 @@ export function readTaskIds(
     let partition = 0
     for (let index = 0; index < partitionCount; index += 1) {
       partition += reader.uvarint()
-      const id = taskId(subtopology, partition)
-      ids.push(id)
-      readMore(id)
+      ids.push(taskId(subtopology, partition))
     }
   }
   return ids

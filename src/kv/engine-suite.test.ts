@@ -7,6 +7,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { rocksdbEngines } from '../../test/peers/rocksdb.ts'
 import { systemClock } from '../base/clock.ts'
 import { systemDisk } from '../base/disk.ts'
+import { silentLog } from '../base/log.ts'
+import { journalStateEngine } from '../testing/journal-engine.ts'
 import type {
   KvEngine,
   KvEngineFactory,
@@ -42,6 +44,10 @@ const get = (engine: KvEngine, table: string, key: string): string | undefined =
 const engines: { name: string; make: KvEngineFactory }[] = [
   { name: 'memory', make: memoryEngine },
   { name: 'lmdb', make: lmdbEngine({ disk: systemDisk, clock: systemClock }) },
+  {
+    name: 'journal',
+    make: journalStateEngine.factory({ disk: systemDisk, clock: systemClock, log: silentLog }),
+  },
   ...rocksdbEngines.map((make) => ({ name: 'rocksdb', make })),
 ]
 

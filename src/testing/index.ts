@@ -1,5 +1,14 @@
-/** The door `millpond/testing`: tests of topologies without a broker. */
+/** The door `millpond/testing`: tests of topologies without a broker, and of whole clusters. */
 export type { ProducedRecord } from './produced-records.ts'
+export {
+  simulatedCluster,
+  SimulatedCluster,
+  type ReadRecord,
+  type SimulatedClusterOptions,
+  type SimulatedInstanceConfig,
+  type SimulatedRecord,
+} from './simulated-cluster.ts'
+export { SimulatedInstance } from './simulated-instance.ts'
 export {
   TestInputTopic,
   type TestInputOptions,
