@@ -1,0 +1,69 @@
+/**
+ * Runs whole clusters from seeds, with faults, and stops at the first that goes wrong:
+ *
+ *     npm run sim -- --seed 1 --runs 500
+ *     npm run sim -- --seed 77 --trace /tmp/77.txt    # one run again, line by line
+ */
+import { closeSync, openSync, writeSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { simulate, SimulationFailure } from '../test/simulation/simulation.ts'
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string' },
+    runs: { type: 'string', default: '1' },
+    trace: { type: 'string' },
+    'keep-going': { type: 'boolean', default: false },
+  },
+})
+
+const firstSeed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31))
+const runs = Number(values.runs)
+if (!Number.isSafeInteger(firstSeed) || !Number.isSafeInteger(runs) || runs < 1) {
+  console.error('--seed and --runs are whole numbers')
+  process.exit(2)
+}
+
+async function runOne(seed: number): Promise<boolean> {
+  const startedAt = performance.now()
+  const file = values.trace === undefined ? undefined : openSync(values.trace, 'w')
+  const trace = file === undefined ? undefined : (line: string) => void writeSync(file, `${line}\n`)
+  try {
+    const { plan, digest, eventCount, recordCount, elapsedMs } = await simulate({ seed, trace })
+    const ms = Math.round(performance.now() - startedAt)
+    console.log(
+      `seed ${seed} ${digest}: ${recordCount} records, ${eventCount} events, ` +
+        `${Math.round(elapsedMs / 1000)} s in ${ms} ms; ${plan}`,
+    )
+    return true
+  } catch (error) {
+    if (!(error instanceof SimulationFailure)) console.error(`seed ${seed}:`, error)
+    else console.error(`FAILED ${error.message}`)
+    console.error(`again: npm run sim -- --seed ${seed} --trace trace.txt`)
+    return false
+  } finally {
+    if (file !== undefined) closeSync(file)
+  }
+}
+
+// A promise that nobody looks after is a fault of the engine too.
+let unhandled: unknown
+process.on('unhandledRejection', (error) => {
+  unhandled ??= error
+})
+
+const startedAt = performance.now()
+const failed: number[] = []
+let count = 0
+for (let seed = firstSeed; seed < firstSeed + runs; seed += 1) {
+  count += 1
+  const isRight = await runOne(seed)
+  if (unhandled !== undefined) console.error(`seed ${seed} left a rejection to nobody:`, unhandled)
+  if (!isRight || unhandled !== undefined) failed.push(seed)
+  unhandled = undefined
+  if (failed.length > 0 && !values['keep-going']) break
+}
+const seconds = Math.round((performance.now() - startedAt) / 1000)
+const outcome = failed.length === 0 ? 'all right' : `failed: ${failed.join(', ')}`
+console.log(`${count} runs from seed ${firstSeed} in ${seconds} s, ${outcome}`)
+process.exitCode = failed.length === 0 ? 0 : 1

@@ -1,0 +1,185 @@
+import { randomInteger, type Random } from '../../src/base/random.ts'
+import type { VirtualProcess } from '../../src/base/virtual-time.ts'
+import type { SimulatedCluster } from '../../src/testing/simulated-cluster.ts'
+import type { SimulatedInstance } from '../../src/testing/simulated-instance.ts'
+import type { Fault } from './plan.ts'
+
+/** How long an instance that ended stays away, at most. */
+const awayMsMax = 12_000
+/** Longest pause of a process or a connection. */
+const silenceMsMax = 20_000
+const brokerAwayMsMax = 6_000
+/** Calls of its ports within which a process dies inside of something. */
+const callsMax = 400
+const slowMs = 400
+
+/** Makes things go wrong, and lets them be right again some time later. */
+export class FaultInjector {
+  readonly #cluster: SimulatedCluster
+  readonly #instances: readonly SimulatedInstance[]
+  readonly #random: Random
+  readonly #onDisturbed: (instance: SimulatedInstance, until: number) => void
+  readonly #onFailure: (instance: SimulatedInstance, failure: Error) => void
+  readonly #sessionTimeout: number
+  readonly #director: VirtualProcess
+  /** What lets a fault end. */
+  readonly #pending = new Set<() => void>()
+  /** Instances that are away on purpose, or whose disk fails. */
+  readonly #away = new Set<SimulatedInstance>()
+  #isBrokerAway = false
+  #hasEnded = false
+
+  constructor(options: {
+    director: VirtualProcess
+    cluster: SimulatedCluster
+    instances: readonly SimulatedInstance[]
+    random: Random
+    sessionTimeout: number
+    onDisturbed: (instance: SimulatedInstance, until: number) => void
+    onFailure: (instance: SimulatedInstance, failure: Error) => void
+  }) {
+    this.#director = options.director
+    this.#cluster = options.cluster
+    this.#instances = options.instances
+    this.#random = options.random
+    this.#sessionTimeout = options.sessionTimeout
+    this.#onDisturbed = options.onDisturbed
+    this.#onFailure = options.onFailure
+  }
+
+  inject(fault: Fault): void {
+    const { time, network } = this.#cluster
+    const instance = this.#instances[randomInteger(this.#random, this.#instances.length)]
+    if (instance === undefined) return
+    time.note('simulation', `fault ${fault} at ${instance.name}`)
+    switch (fault) {
+      case 'kill':
+        instance.kill()
+        return this.#startLater(instance)
+      case 'kill-inside':
+        instance.machine.process?.killAfter(1 + randomInteger(this.#random, callsMax))
+        return
+      case 'stop':
+      case 'scale':
+        return this.#stop(instance, true)
+      case 'stop-silently':
+        return this.#stop(instance, false)
+      case 'power-off':
+        instance.powerOff()
+        return this.#startLater(instance)
+      case 'pause':
+        instance.pause()
+        return this.#later(this.#silenceMs(instance), () => instance.resume())
+      case 'cut':
+        return network.cut(instance.name)
+      case 'isolate':
+        this.#cluster.isolate(instance.name)
+        return this.#later(this.#silenceMs(instance), () => this.#cluster.heal())
+      case 'deafen': {
+        const isDeaf = this.#random.next() < 0.5
+        const [from, to] = isDeaf ? ['broker', instance.name] : [instance.name, 'broker']
+        network.block(from, to)
+        return this.#later(this.#silenceMs(instance), () => network.unblock(from, to))
+      }
+      case 'slow-network':
+        network.pace.maxMs = slowMs
+        return this.#later(3000, () => {
+          network.pace.maxMs = 1
+        })
+      case 'broker-kill':
+        return this.#stopBroker(() => this.#cluster.killBroker())
+      case 'broker-restart':
+        return this.#stopBroker(() => void this.#cluster.stopBroker())
+      case 'disk-write':
+        instance.machine.disk.failWrite({ after: randomInteger(this.#random, 20) })
+        return
+      case 'disk-full':
+        instance.machine.disk.capacityBytes =
+          instance.machine.disk.usedBytes + randomInteger(this.#random, 2000)
+        return this.#later(awayMsMax, () => {
+          instance.machine.disk.capacityBytes = Infinity
+        })
+      default:
+        return fault satisfies never
+    }
+  }
+
+  /** Starts again what has ended by itself: after a while, or `now`. */
+  supervise(now?: 'now'): void {
+    for (const instance of this.#instances) {
+      if (this.#away.has(instance) || !hasEnded(instance)) continue
+      const { failure } = instance
+      if (failure !== undefined) this.#onFailure(instance, failure)
+      if (now === 'now') instance.start()
+      else this.#startLater(instance)
+    }
+  }
+
+  /** All faults end now. */
+  end(): void {
+    const { network } = this.#cluster
+    this.#cluster.heal()
+    network.pace.maxMs = 1
+    for (const instance of this.#instances) {
+      instance.machine.disk.capacityBytes = Infinity
+      instance.machine.disk.failWrite({ after: Infinity })
+      instance.machine.process?.killAfter(Infinity)
+      instance.resume()
+    }
+    for (const undo of this.#pending) undo()
+    this.#hasEnded = true
+    this.#cluster.time.note('simulation', 'all faults have ended')
+  }
+
+  #startLater(instance: SimulatedInstance): void {
+    if (this.#hasEnded) return void this.#away.delete(instance)
+    this.#away.add(instance)
+    this.#later(this.#random.next() ** 2 * awayMsMax, () => {
+      this.#away.delete(instance)
+      if (hasEnded(instance)) instance.start()
+    })
+  }
+
+  #stop(instance: SimulatedInstance, leaveGroup: boolean): void {
+    if (instance.state === 'gone' || this.#away.has(instance)) return
+    this.#away.add(instance)
+    // It may tell that it could not commit what it has done: then others do it again.
+    const stopped = instance.stop({ leaveGroup }).catch(() => undefined)
+    void stopped.then(() => this.#startLater(instance))
+  }
+
+  #stopBroker(stop: () => void): void {
+    if (this.#isBrokerAway) return
+    this.#isBrokerAway = true
+    const awayMs = this.#random.next() * brokerAwayMsMax
+    for (const instance of this.#instances) this.#disturb(instance, awayMs)
+    stop()
+    this.#later(awayMs, () => {
+      this.#isBrokerAway = false
+      void this.#cluster.startBroker()
+    })
+  }
+
+  #silenceMs(instance: SimulatedInstance): number {
+    const ms = this.#random.next() * Math.min(silenceMsMax, this.#sessionTimeout / 2)
+    this.#disturb(instance, ms)
+    return ms
+  }
+
+  /** It hears nothing for so long, and then has a session to find out what it has missed. */
+  #disturb(instance: SimulatedInstance, ms: number): void {
+    this.#onDisturbed(instance, this.#cluster.time.now + ms + 2 * this.#sessionTimeout)
+  }
+
+  #later(ms: number, undo: () => void): void {
+    const once = (): void => {
+      if (this.#pending.delete(once)) undo()
+    }
+    this.#pending.add(once)
+    this.#director.later(ms, once)
+  }
+}
+
+function hasEnded({ state }: SimulatedInstance): boolean {
+  return state === 'gone' || state === 'error' || state === 'not-running'
+}

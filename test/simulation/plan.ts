@@ -1,0 +1,106 @@
+import { randomInteger, type Random } from '../../src/base/random.ts'
+import { programs, type SimulatedProgram } from './programs.ts'
+
+/** What can happen to a cluster. */
+export type Fault =
+  | 'kill'
+  | 'kill-inside'
+  | 'stop'
+  | 'stop-silently'
+  | 'power-off'
+  | 'pause'
+  | 'cut'
+  | 'isolate'
+  | 'deafen'
+  | 'slow-network'
+  | 'broker-kill'
+  | 'broker-restart'
+  | 'disk-write'
+  | 'disk-full'
+  | 'scale'
+
+/** Of these nothing is processed twice. */
+const gentle: readonly Fault[] = ['stop', 'slow-network', 'scale']
+
+const harsh: readonly Fault[] = [
+  'kill',
+  'kill',
+  'kill-inside',
+  'stop-silently',
+  'power-off',
+  'pause',
+  'cut',
+  'isolate',
+  'deafen',
+  'broker-kill',
+  'broker-restart',
+  'disk-write',
+  'disk-full',
+]
+
+/** Everything about a run that is decided before it begins. */
+export interface SimulationPlan {
+  readonly program: SimulatedProgram
+  readonly instanceCount: number
+  readonly isStatic: boolean
+  readonly hasCache: boolean
+  readonly commitInterval: number
+  readonly sessionTimeout: number
+  /** Kinds that may happen in this run; one that is there twice is twice as likely. */
+  readonly faults: readonly Fault[]
+  /** How long things happen, in simulated milliseconds. */
+  readonly durationMs: number
+  /** Between two faults, at most. */
+  readonly faultEveryMs: number
+  /** Between two records, at most. */
+  readonly recordEveryMs: number
+}
+
+/** A plan from a seed. */
+export function randomPlan(random: Random): SimulationPlan {
+  const make = pick(random, [...programs.values()])
+  const program = make({
+    partitions: 1 + randomInteger(random, 4),
+    keys: pick(random, [3, 8, 30]),
+    persistent: random.next() < 0.8,
+  })
+  const kinds = random.next() < 0.2 ? gentle : [...gentle, ...harsh]
+  // A few kinds at a time find more than all at once: one does not hide what the other does.
+  const faults = Array.from({ length: 1 + randomInteger(random, 5) }, () => pick(random, kinds))
+  return {
+    program,
+    instanceCount: 1 + randomInteger(random, 3),
+    isStatic: random.next() < 0.25,
+    hasCache: random.next() < 0.6,
+    commitInterval: pick(random, [50, 200, 1000, 5000]),
+    sessionTimeout: pick(random, [6_000, 10_000]),
+    faults,
+    durationMs: 20_000 + randomInteger(random, 40_000),
+    faultEveryMs: pick(random, [2_000, 5_000, 12_000]),
+    recordEveryMs: pick(random, [50, 200, 600]),
+  }
+}
+
+/** One line about a plan. */
+export function describePlan(plan: SimulationPlan): string {
+  const { program, instanceCount, isStatic, hasCache, commitInterval, sessionTimeout } = plan
+  const partitions = [...program.inputs.values()].join('+')
+  return [
+    program.name,
+    `${partitions} partitions`,
+    `${instanceCount} instances${isStatic ? ' (static)' : ''}`,
+    hasCache ? 'cached' : 'not cached',
+    `commits each ${commitInterval} ms`,
+    `session ${sessionTimeout} ms`,
+    `faults: ${[...new Set(plan.faults)].sort().join(', ')}`,
+  ].join('; ')
+}
+
+function pick<T>(random: Random, items: readonly T[]): T {
+  return items[randomInteger(random, items.length)] as T
+}
+
+/** True: no fault of the plan makes a record be processed again. */
+export function isGentle(plan: SimulationPlan): boolean {
+  return plan.faults.every((fault) => gentle.includes(fault))
+}
