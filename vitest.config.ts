@@ -3,6 +3,15 @@ import { configDefaults, defineConfig } from 'vitest/config'
 
 const source = (path: string): string => fileURLToPath(new URL(`./src/${path}`, import.meta.url))
 
+/** Tests of instances that come and go: they run once more with the streams group protocol. */
+export const bothProtocols = [
+  'test/integration/streams.test.ts',
+  'test/integration/streams-close.test.ts',
+  'test/integration/streams-load.test.ts',
+  'test/integration/streams-restore.test.ts',
+  'test/integration/uncaught-errors.test.ts',
+] as const
+
 export default defineConfig({
   resolve: {
     alias: [
@@ -16,9 +25,25 @@ export default defineConfig({
   },
   oxc: { target: 'es2022' },
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    // These need Java, and run by `npm run test:kafka`.
-    exclude: [...configDefaults.exclude, 'test/kafka/**'],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'all',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          // These need Java, and run by `npm run test:kafka`.
+          exclude: [...configDefaults.exclude, 'test/kafka/**'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'streams-protocol',
+          include: [...bothProtocols],
+          env: { MILLPOND_TEST_GROUP_PROTOCOL: 'streams' },
+        },
+      },
+    ],
     passWithNoTests: false,
     testTimeout: 20_000,
     hookTimeout: 30_000,

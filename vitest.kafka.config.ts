@@ -1,7 +1,7 @@
 /** `npm run test:kafka`: see docs/internals/testing.md. */
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { kafkaUnavailable } from './test/peers/kafka-cluster.ts'
-import base from './vitest.config.ts'
+import base, { bothProtocols } from './vitest.config.ts'
 
 /** What is about our engine on a broker. */
 const engine = ['test/integration/**/*.test.ts']
@@ -18,21 +18,27 @@ const notEngine = [
 /** What older brokers have to prove: the protocol, and instances that come and go. */
 const shorter = ['test/integration/client.test.ts', 'test/integration/streams.test.ts']
 
+const streamsProtocol = 'test/integration/streams-protocol.test.ts'
+
 /** The tests on one release: they share a broker that is there for this run. */
 function onKafka(
   version: string,
   order: number,
   include: readonly string[],
   setup: readonly string[] = [],
+  groupProtocol: 'classic' | 'streams' = 'classic',
 ): TestProjectInlineConfiguration {
   return {
     resolve: base.resolve,
     oxc: base.oxc,
     test: {
-      name: `kafka-${version}`,
+      name: `kafka-${version}${groupProtocol === 'classic' ? '' : `-${groupProtocol}`}`,
       include: [...include],
       exclude: [...configDefaults.exclude, ...notEngine],
-      env: { MILLPOND_TEST_KAFKA_VERSION: version },
+      env: {
+        MILLPOND_TEST_KAFKA_VERSION: version,
+        MILLPOND_TEST_GROUP_PROTOCOL: groupProtocol,
+      },
       globalSetup: ['test/kafka/real-kafka.ts', ...setup],
       sequence: { groupOrder: order },
       testTimeout: 40_000,
@@ -53,6 +59,8 @@ const projects = [
   onKafka('4.4.0', 0, [...engine, 'test/kafka/**/*.test.ts'], ['test/kafka/java-programs.ts']),
   onKafka('4.2.1', 1, shorter),
   onKafka('3.9.2', 2, shorter),
+  onKafka('4.4.0', 3, bothProtocols, [], 'streams'),
+  onKafka('4.2.1', 4, [...shorter, streamsProtocol], [], 'streams'),
 ]
 
 export default defineConfig({

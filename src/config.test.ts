@@ -17,6 +17,11 @@ test("two options are enough, and the others have Kafka Streams' defaults", () =
     cacheBytes: 10_485_760,
     processingGuarantee: 'at-least-once',
     standbyReplicas: 0,
+    acceptableRecoveryLag: 10_000,
+    maxWarmupReplicas: 2,
+    probingRebalanceInterval: 600_000,
+    clientTags: {},
+    rackAwareAssignmentTags: [],
     replicationFactor: -1,
     maxTaskIdle: 0,
     bufferedRecordsPerPartition: 1000,
@@ -72,6 +77,22 @@ test.each([
   [
     { ...least, commitInterval: 1.5 },
     'The option commitInterval is not valid: it must be a whole number of milliseconds from 0 to 2147483647, not 1.5.',
+  ],
+  [
+    { ...least, maxWarmupReplicas: 0 },
+    'The option maxWarmupReplicas is not valid: it must be a whole number of copies from 1 to 2147483647, not 0.',
+  ],
+  [
+    { ...least, clientTags: { zone: '' } },
+    `The option clientTags is not valid: it must be an object of at most 5 strings, such as { zone: 'b' }, with names of at most 20 and values of at most 30 characters, not {"zone":""}.`,
+  ],
+  [
+    { ...least, clientTags: { zone: 'b' }, rackAwareAssignmentTags: ['zone', 'rack'] },
+    'The option rackAwareAssignmentTags is not valid: each of them must be in clientTags, and "rack" is not.',
+  ],
+  [
+    { ...least, rackAwareAssignmentTags: 'zone' },
+    'The option rackAwareAssignmentTags is not valid: it must be a list of at most 5 names of clientTags, not "zone".',
   ],
   [
     { ...least, offsetReset: 'oldest' },

@@ -7,7 +7,10 @@ import { reasonOfIllegalName } from './base/legal-name.ts'
 import { logFrom, loggerProblem, type LoggerChoice } from './base/logger.ts'
 import { systemRandom, type Random } from './base/random.ts'
 import { shownValue } from './base/shown-value.ts'
+import { tlsProblem, type TlsOptions } from './base/tls.ts'
 import { systemTransport, type Transport } from './base/transport.ts'
+import { ClientSecurity } from './client/client-security.ts'
+import { saslProblem, type SaslOptions } from './client/sasl-options.ts'
 import type { ErrorHandling, UncaughtErrorHandler } from './error-handlers.ts'
 import { StreamsError } from './errors.ts'
 import { lmdbStateEngine, stateEngineProblem, type StateEngine } from './kv/state-engine.ts'
@@ -28,6 +31,16 @@ export interface StreamsConfig extends ErrorHandling {
   readonly applicationId: string
   /** Some brokers of the cluster as `host:port`; the others are found through them. Java: bootstrap.servers. */
   readonly brokers: readonly string[]
+  /**
+   * TLS to the brokers: true with the certificates that Node.js trusts, or what differs. Default false.
+   * Java: security.protocol, ssl.*
+   */
+  readonly tls?: boolean | TlsOptions
+  /**
+   * Who this application is to the brokers: a user with a password, a token, or a mechanism of one's
+   * own. Default: nobody. Java: security.protocol, sasl.*
+   */
+  readonly sasl?: SaslOptions
   /**
    * Directory for local state. Each instance on a machine needs its own. What is lost there is
    * restored from the changelog topics. Default: `millpond` in the system's temporary directory,
@@ -58,6 +71,33 @@ export interface StreamsConfig extends ErrorHandling {
    * restore, and until then answers who allows an older answer. Default 0. Java: num.standby.replicas.
    */
   readonly standbyReplicas?: number
+  /**
+   * How many records of its changelogs a copy of a task may lack and still take the task over at once; a
+   * copy that lacks more follows first, while the task stays where it is. Default 10,000. Java:
+   * acceptable.recovery.lag.
+   */
+  readonly acceptableRecoveryLag?: number
+  /**
+   * Copies that follow only to take a task over, in the whole application at a time, on top of the standby
+   * replicas. Default 2. Java: max.warmup.replicas.
+   */
+  readonly maxWarmupReplicas?: number
+  /**
+   * Milliseconds between two looks whether such copies have caught up, while there are some. Default 10
+   * min. Java: probing.rebalance.interval.ms.
+   */
+  readonly probingRebalanceInterval?: number
+  /**
+   * Where this instance is, such as `{ zone: 'b' }`: at most 5 names of at most 20 characters, with
+   * values of at most 30. Default none. Java: client.tag.*
+   */
+  readonly clientTags?: Readonly<Record<string, string>>
+  /**
+   * Names of `clientTags` by which the copies of a task are kept apart, as far as there are instances:
+   * with `['zone']` a standby is in another zone than the active task. Default none. Java:
+   * rack.aware.assignment.tags.
+   */
+  readonly rackAwareAssignmentTags?: readonly string[]
   /** Of internal topics that are created; -1 (default) leaves it to the brokers. Java: replication.factor. */
   readonly replicationFactor?: number
   /**
@@ -119,12 +159,14 @@ export interface StreamsConfig extends ErrorHandling {
 export interface ResolvedConfig extends Required<
   Omit<
     StreamsConfig,
-    'clientId' | 'groupInstanceId' | 'endpoint' | 'logger' | 'deadLetterQueueTopic'
+    'clientId' | 'groupInstanceId' | 'endpoint' | 'logger' | 'deadLetterQueueTopic' | 'tls' | 'sasl'
   >
 > {
   readonly log: Log
   /** Names of the options that the program states itself. */
   readonly stated: ReadonlySet<string>
+  /** The options `tls` and `sasl`. */
+  readonly security: ClientSecurity
   readonly clientId: string | undefined
   readonly groupInstanceId: string | undefined
   readonly deadLetterQueueTopic: string | undefined
@@ -213,6 +255,32 @@ const endpoint: Check = (value) => {
     : `it must be { host, port } with a port from 1 to 65535, not ${shownValue(value)}`
 }
 
+/** Java's bounds: the tags of all members are in what the group coordinator keeps. */
+const tagsMax = 5
+const tagNameLengthMax = 20
+const tagValueLengthMax = 30
+
+const clientTags: Check = (value) => {
+  const rule = `it must be an object of at most ${tagsMax} strings, such as { zone: 'b' }, with names of at most ${tagNameLengthMax} and values of at most ${tagValueLengthMax} characters`
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return `${rule}, not ${shownValue(value)}`
+  const tags = Object.entries(value)
+  const isTag = ([name, one]: [string, unknown]): boolean =>
+    name.length > 0 &&
+    name.length <= tagNameLengthMax &&
+    typeof one === 'string' &&
+    one.length > 0 &&
+    one.length <= tagValueLengthMax
+  return tags.length <= tagsMax && tags.every(isTag)
+    ? undefined
+    : `${rule}, not ${shownValue(value)}`
+}
+
+const rackAwareAssignmentTags: Check = (value) =>
+  Array.isArray(value) && value.length <= tagsMax && value.every((name) => typeof name === 'string')
+    ? undefined
+    : `it must be a list of at most ${tagsMax} names of clientTags, not ${shownValue(value)}`
+
 const replicationFactor: Check = (value) =>
   value === -1
     ? undefined
@@ -252,6 +320,8 @@ const processingGuarantee: Check = (value) =>
 const checks: Readonly<Record<keyof StreamsConfig, Check>> = {
   applicationId,
   brokers,
+  tls: tlsProblem,
+  sasl: saslProblem,
   stateDir: text,
   engine: stateEngineProblem,
   clientId: text,
@@ -260,6 +330,11 @@ const checks: Readonly<Record<keyof StreamsConfig, Check>> = {
   cacheBytes: integer(0, Number.MAX_SAFE_INTEGER, 'bytes'),
   processingGuarantee,
   standbyReplicas: integer(0, 1000, 'replicas'),
+  acceptableRecoveryLag: integer(0, Number.MAX_SAFE_INTEGER, 'records'),
+  maxWarmupReplicas: integer(1, 2 ** 31 - 1, 'copies'),
+  probingRebalanceInterval: milliseconds(1),
+  clientTags,
+  rackAwareAssignmentTags,
   replicationFactor,
   maxTaskIdle,
   metadataMaxAge: milliseconds(1),
@@ -340,6 +415,7 @@ export function resolveConfig(
   const resolved: ResolvedConfig = {
     applicationId: config.applicationId,
     brokers: Object.freeze([...config.brokers]),
+    security: new ClientSecurity({ tls: config.tls, sasl: config.sasl }),
     stateDir: config.stateDir ?? join(tmpdir(), 'millpond'),
     engine: config.engine ?? lmdbStateEngine,
     clientId: config.clientId,
@@ -348,6 +424,11 @@ export function resolveConfig(
     cacheBytes: config.cacheBytes ?? 10 * 1024 * 1024,
     processingGuarantee: 'at-least-once',
     standbyReplicas: config.standbyReplicas ?? 0,
+    acceptableRecoveryLag: config.acceptableRecoveryLag ?? 10_000,
+    maxWarmupReplicas: config.maxWarmupReplicas ?? 2,
+    probingRebalanceInterval: config.probingRebalanceInterval ?? 600_000,
+    clientTags: Object.freeze({ ...config.clientTags }),
+    rackAwareAssignmentTags: Object.freeze([...new Set(config.rackAwareAssignmentTags)]),
     replicationFactor: config.replicationFactor ?? -1,
     maxTaskIdle: config.maxTaskIdle ?? 0,
     metadataMaxAge: config.metadataMaxAge ?? 300_000,
@@ -369,6 +450,15 @@ export function resolveConfig(
     offsetReset: config.offsetReset ?? 'earliest',
     stated: new Set(Object.keys(given).filter((name) => given[name] !== undefined)),
     log: logFrom(config.logger ?? 'warn', config.applicationId, clock),
+  }
+  const untold = resolved.rackAwareAssignmentTags.find(
+    (name) => !Object.hasOwn(resolved.clientTags, name),
+  )
+  if (untold !== undefined) {
+    throw invalid(
+      'rackAwareAssignmentTags',
+      `each of them must be in clientTags, and ${shownValue(untold)} is not`,
+    )
   }
   if (resolved.heartbeatInterval >= resolved.sessionTimeout) {
     throw invalid(

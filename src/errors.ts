@@ -131,6 +131,23 @@ const errorTable = {
     'retriable',
     (c) => `No connection to the Kafka broker ${text(c['broker'])}${detail(c)}.`,
   ),
+  TLS_FAILED: row(
+    502,
+    'final',
+    (c) => `No TLS connection to the Kafka broker ${text(c['broker'])} is possible${detail(c)}.`,
+  ),
+  SASL_MECHANISM_UNSUPPORTED: row(
+    502,
+    'final',
+    (c) =>
+      `The Kafka broker ${text(c['broker'])} does not offer the SASL mechanism ${text(c['mechanism'])}, but ${c['offered'] === '' ? 'none' : text(c['offered'])}.`,
+  ),
+  SASL_AUTHENTICATION_FAILED: row(
+    502,
+    'final',
+    (c) =>
+      `Authentication by ${text(c['mechanism'])} failed between this process and ${text(c['broker'])}${detail(c)}. See the option sasl.`,
+  ),
   REQUEST_TIMEOUT: row(
     504,
     'retriable',
@@ -259,6 +276,12 @@ const errorTable = {
     500,
     'final',
     (c) => `The process ${text(c['processId'])} has stopped the whole application${detail(c)}.`,
+  ),
+  APPLICATION_RUNNING: row(
+    409,
+    'final',
+    (c) =>
+      `The application ${text(c['applicationId'])} cannot be reset while it runs${detail(c)}. Stop all its instances first.`,
   ),
   TASK_MIGRATED: row(
     503,

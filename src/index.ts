@@ -169,6 +169,15 @@ export { createLog } from './base/log.ts'
 export type { Log, LogFields, LogLevel, LogSink } from './base/log.ts'
 export type { Logger, LoggerChoice } from './base/logger.ts'
 export { shutdownSignal } from './base/shutdown-signal.ts'
+export type { TlsMaterial, TlsOptions } from './base/tls.ts'
+export type {
+  OAuthBearerToken,
+  SaslCustom,
+  SaslExchange,
+  SaslOAuthBearer,
+  SaslOptions,
+  SaslPassword,
+} from './client/sasl-options.ts'
 export type { StreamsConfig } from './config.ts'
 export type { StateEngine } from './kv/state-engine.ts'
 export type {

@@ -319,7 +319,7 @@ export class KafkaStreams implements AsyncDisposable {
 
   #begin(): void {
     this.#setState('rebalancing')
-    const { applicationId, brokers, clientId } = this.#config
+    const { applicationId, brokers, clientId, security } = this.#config
     const { clock, random, transport } = this.#ports
     try {
       this.#directory = this.#openDirectory()
@@ -331,6 +331,7 @@ export class KafkaStreams implements AsyncDisposable {
         transport,
         log: this.#log,
         clientId: clientId ?? `${applicationId}-${processId}`,
+        security,
         metadataMaxAgeMs: this.#config.metadataMaxAge,
       })
       this.#workers = this.#makeWorkers(this.#client, this.#directory)

@@ -1,6 +1,20 @@
-import { connect as connectTcp, createServer, type AddressInfo, type Socket } from 'node:net'
-import { connect as connectTls, type ConnectionOptions } from 'node:tls'
+import {
+  connect as connectTcp,
+  createServer,
+  isIP,
+  type AddressInfo,
+  type Server,
+  type Socket,
+} from 'node:net'
+import {
+  connect as connectTls,
+  createServer as createTlsServer,
+  type ConnectionOptions,
+  type TlsOptions as ServerOptions,
+  type TLSSocket,
+} from 'node:tls'
 import { StreamsError, messageOf } from '../errors.ts'
+import { isTlsError, tlsFailure, untrustedFailure, type TlsServerOptions } from './tls.ts'
 
 /**
  * One end of a byte stream. Events come one at a time, never inside a call of ours; after `onClose`
@@ -51,11 +65,18 @@ export interface ListenOptions {
   /** 0: any free port; the listener says which. */
   port: number
   onConnection: (connection: Connection) => void
+  /** Given: clients must speak TLS. */
+  tls?: TlsServerOptions
+  /** Hears of a client with which no TLS connection came about. */
+  onTlsFailure?: (peer: string, reason: Error) => void
 }
 
 /** The port to the network. */
 export interface Transport {
-  /** Rejects with `BROKER_UNREACHABLE` (refused, unresolved, timed out, aborted). */
+  /**
+   * Rejects with `BROKER_UNREACHABLE` (refused, unresolved, timed out, aborted), or with `TLS_FAILED`
+   * when the two sides cannot agree, or do not trust each other.
+   */
   connect(options: ConnectOptions): Promise<Connection>
   /** Rejects with `ADDRESS_IN_USE`, or `CONFIG_INVALID` for a host that is not ours. */
   listen(options: ListenOptions): Promise<Listener>
@@ -65,6 +86,7 @@ class SocketConnection implements Connection {
   readonly peer: string
   readonly #socket: Socket
   #reason: Error | undefined
+  #hasHeard = false
   onData: (bytes: Buffer) => void = () => undefined
   onDrain: () => void = () => undefined
   onClose: (reason: Error | undefined) => void = () => undefined
@@ -73,10 +95,15 @@ class SocketConnection implements Connection {
     this.#socket = socket
     this.peer = peer
     socket.setNoDelay(true)
-    socket.on('data', (bytes: Buffer) => this.onData(bytes))
+    socket.on('data', (bytes: Buffer) => {
+      this.#hasHeard = true
+      this.onData(bytes)
+    })
     socket.on('drain', () => this.onDrain())
     socket.on('error', (error) => {
-      this.#reason ??= error
+      // With TLS 1.3 a client is connected before it hears that its certificate is refused.
+      const isRefusal = !this.#hasHeard && isTlsError(error)
+      this.#reason ??= isRefusal ? tlsFailure(peer, error) : error
     })
     socket.on('close', () => this.onClose(this.#reason))
   }
@@ -119,8 +146,10 @@ function connect(options: ConnectOptions): Promise<Connection> {
   const { host, port, tls, timeoutMs, signal } = options
   const peer = `${host}:${port}`
   return new Promise((resolve, reject) => {
-    const socket = tls
-      ? connectTls({ host, port, servername: host, ...tls })
+    // An address is no name to ask for (RFC 6066); the certificate is compared with it all the same.
+    const name = isIP(host) === 0 ? { servername: host } : {}
+    const socket: Socket | TLSSocket = tls
+      ? connectTls({ host, port, ...name, ...tls })
       : connectTcp({ host, port })
     const settle = (): void => {
       socket.removeAllListeners()
@@ -131,13 +160,7 @@ function connect(options: ConnectOptions): Promise<Connection> {
       settle()
       socket.on('error', () => undefined)
       socket.destroy()
-      reject(
-        new StreamsError(
-          'BROKER_UNREACHABLE',
-          { broker: peer, detail: messageOf(cause) },
-          { cause },
-        ),
-      )
+      reject(connectFailure(peer, socket, cause))
     }
     const aborted = (): void => fail(new Error('aborted'))
     if (signal?.aborted) {
@@ -155,14 +178,57 @@ function connect(options: ConnectOptions): Promise<Connection> {
   })
 }
 
+function connectFailure(peer: string, socket: Socket | TLSSocket, cause: unknown): StreamsError {
+  const isUntrusted = 'authorizationError' in socket && Boolean(socket.authorizationError)
+  if (isUntrusted) return untrustedFailure(peer, cause)
+  if (isTlsError(cause)) return tlsFailure(peer, cause)
+  const isTls = 'encrypted' in socket
+  const hint = isTls && !socket.connecting ? handshakeHint(cause) : ''
+  const detail = `${messageOf(cause)}${hint}`
+  return new StreamsError('BROKER_UNREACHABLE', { broker: peer, detail }, { cause })
+}
+
+/** Whoever does not speak TLS hangs up on the first bytes of it, as a broker does that is stopping. */
+function handshakeHint(cause: unknown): string {
+  const { code } = cause as { readonly code?: unknown }
+  return code === 'ECONNRESET' ? '; does this port speak TLS?' : ''
+}
+
+/** Milliseconds that a client may take for the handshake. */
+const handshakeTimeoutMs = 10_000
+
+function serverOf(options: ListenOptions, accept: (socket: Socket) => void): Server {
+  const { tls, onTlsFailure } = options
+  if (tls === undefined) return createServer(accept)
+  const { clientCertificate = 'none', ...material } = tls
+  const isRequired = clientCertificate === 'required'
+  const server = createTlsServer(
+    {
+      ...(material as ServerOptions),
+      requestCert: isRequired,
+      rejectUnauthorized: isRequired,
+      handshakeTimeout: handshakeTimeoutMs,
+    },
+    accept,
+  )
+  server.on('tlsClientError', (error, socket) => {
+    onTlsFailure?.(`${socket.remoteAddress}:${socket.remotePort}`, error)
+    socket.destroy()
+  })
+  return server
+}
+
 function listen(options: ListenOptions): Promise<Listener> {
   const { host, port, onConnection } = options
   return new Promise((resolve, reject) => {
     const sockets = new Set<Socket>()
-    const server = createServer((socket) => {
+    const server = serverOf(options, (socket) => {
+      onConnection(new SocketConnection(socket, `${socket.remoteAddress}:${socket.remotePort}`))
+    })
+    // Those as well whose TLS handshake is not over.
+    server.on('connection', (socket: Socket) => {
       sockets.add(socket)
       socket.once('close', () => sockets.delete(socket))
-      onConnection(new SocketConnection(socket, `${socket.remoteAddress}:${socket.remotePort}`))
     })
     const failed = (error: NodeJS.ErrnoException): void => {
       reject(

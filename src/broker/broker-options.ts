@@ -2,8 +2,10 @@ import type { Clock } from '../base/clock.ts'
 import type { Disk } from '../base/disk.ts'
 import { loggerProblem, type LoggerChoice } from '../base/logger.ts'
 import type { Random } from '../base/random.ts'
+import { tlsServerProblem, type TlsServerOptions } from '../base/tls.ts'
 import type { Transport } from '../base/transport.ts'
 import { StreamsError } from '../errors.ts'
+import { brokerSaslProblem, type BrokerSaslOptions } from './client-session.ts'
 import { configProblem } from './topic-configs.ts'
 
 /** Kafka's `transaction.max.timeout.ms`. */
@@ -56,6 +58,10 @@ export interface BrokerOptions {
   readonly cleanIntervalMs?: number
   /** The largest request, in bytes. Default 100 MiB. */
   readonly requestBytesMax?: number
+  /** Given: clients must speak TLS. */
+  readonly tls?: TlsServerOptions
+  /** Given: clients must say who they are. */
+  readonly sasl?: BrokerSaslOptions
   /**
    * Who hears what the broker has to say: a logger such as `console` or pino, or a level from which
    * lines go to standard error. Default `'silent'`.
@@ -77,7 +83,11 @@ export function checkBrokerOptions({
   logger = 'silent',
   transactionTimeoutMaxMs = transactionTimeoutMaxMsDefault,
   transactionVersion = transactionVersionDefault,
+  tls,
+  sasl,
 }: BrokerOptions): void {
+  refuse('tls', tls && tlsServerProblem(tls))
+  refuse('sasl', sasl && brokerSaslProblem(sasl))
   refuse('logger', loggerProblem(logger))
   for (const [name, value] of Object.entries(topicDefaults))
     refuse(`topicDefaults['${name}']`, configProblem(name, value))

@@ -13,6 +13,7 @@ import {
   transactionVersionDefault,
   type BrokerOptions,
 } from './broker-options.ts'
+import { Authenticator } from './client-session.ts'
 import { apiRanges } from './dispatcher.ts'
 import { GroupConfigs } from './group-configs.ts'
 import { GroupCoordinator } from './group-coordinator.ts'
@@ -146,7 +147,7 @@ export class Broker implements AsyncDisposable {
   }
 
   async #open(lock: DiskLock): Promise<Running> {
-    const { random = systemRandom, transport = systemTransport } = this.#options
+    const { random = systemRandom, transport = systemTransport, sasl } = this.#options
     const [disk, clock, log, dataDir] = [this.#disk, this.#clock, this.#log, this.#dataDir]
     const identity = new BrokerIdentity({ disk, random, dataDir })
     const { leaderEpoch } = identity
@@ -208,6 +209,7 @@ export class Broker implements AsyncDisposable {
         ['streams.version', { min: 0, max: 1, level: 1 }],
         ['transaction.version', { min: 0, max: 2, level: transactionVersion }],
       ]),
+      authenticator: sasl && new Authenticator(sasl, { clock, random }),
       topicDefaults,
       autoCreateTopics: this.#options.autoCreateTopics ?? true,
       defaultPartitions: this.#options.defaultPartitions ?? 1,
@@ -225,6 +227,7 @@ export class Broker implements AsyncDisposable {
         host: this.host,
         port: this.#options.port ?? 0,
         requestBytesMax: this.#options.requestBytesMax ?? requestBytesMaxDefault,
+        tls: this.#options.tls,
         broker: parts,
       })
       return { lock, topics, offsets, groups, transactionStore, transactions, cleaner, listener }

@@ -1,6 +1,7 @@
 import type { Log } from '../base/log.ts'
 import type { Connection } from '../base/transport.ts'
 import { isStreamsError, messageOf } from '../errors.ts'
+import { ClientSession } from './client-session.ts'
 import { dispatch, type Caller } from './dispatcher.ts'
 import { FrameBuffer } from './frame-buffer.ts'
 import type { BrokerParts } from './request-context.ts'
@@ -40,7 +41,8 @@ export class ClientConnection {
     this.#options = options
     this.#frames = new FrameBuffer(options.requestBytesMax)
     const host = connection.peer.slice(0, connection.peer.lastIndexOf(':'))
-    this.#caller = { clientHost: `/${host}`, signal: this.#gone.signal }
+    const session = new ClientSession(options.broker.authenticator, connection.peer)
+    this.#caller = { clientHost: `/${host}`, session, signal: this.#gone.signal }
     connection.onData = (bytes) => {
       this.#frames.push(bytes)
       this.#pump()

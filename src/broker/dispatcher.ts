@@ -18,6 +18,7 @@ import { leaveGroup } from '../protocol/messages/13-leave-group.ts'
 import { syncGroup } from '../protocol/messages/14-sync-group.ts'
 import { describeGroups } from '../protocol/messages/15-describe-groups.ts'
 import { listGroups } from '../protocol/messages/16-list-groups.ts'
+import { saslHandshake } from '../protocol/messages/17-sasl-handshake.ts'
 import { apiVersions } from '../protocol/messages/18-api-versions.ts'
 import { createTopics } from '../protocol/messages/19-create-topics.ts'
 import { deleteTopics } from '../protocol/messages/20-delete-topics.ts'
@@ -29,6 +30,7 @@ import { addOffsetsToTxn } from '../protocol/messages/25-add-offsets-to-txn.ts'
 import { endTxn } from '../protocol/messages/26-end-txn.ts'
 import { txnOffsetCommit } from '../protocol/messages/28-txn-offset-commit.ts'
 import { describeConfigs } from '../protocol/messages/32-describe-configs.ts'
+import { saslAuthenticate } from '../protocol/messages/36-sasl-authenticate.ts'
 import { createPartitions } from '../protocol/messages/37-create-partitions.ts'
 import { deleteGroups } from '../protocol/messages/42-delete-groups.ts'
 import { incrementalAlterConfigs } from '../protocol/messages/44-incremental-alter-configs.ts'
@@ -42,6 +44,7 @@ import { streamsGroupDescribe } from '../protocol/messages/89-streams-group-desc
 import { Reader } from '../protocol/reader.ts'
 import { decodeRequest, encodeResponse, type AnyApi, type Api } from '../protocol/schema.ts'
 import { Writer } from '../protocol/writer.ts'
+import type { ClientSession } from './client-session.ts'
 import { handleAddOffsetsToTxn } from './handlers/add-offsets-to-txn.ts'
 import { handleAddPartitionsToTxn } from './handlers/add-partitions-to-txn.ts'
 import { handleApiVersions, unsupportedApiVersions } from './handlers/api-versions.ts'
@@ -74,6 +77,8 @@ import { handleOffsetForLeaderEpoch } from './handlers/offset-for-leader-epoch.t
 import { handleProduce } from './handlers/produce.ts'
 import { handleStreamsGroupDescribe } from './handlers/streams-group-describe.ts'
 import { handleStreamsGroupHeartbeat } from './handlers/streams-group-heartbeat.ts'
+import { handleSaslAuthenticate } from './handlers/sasl-authenticate.ts'
+import { handleSaslHandshake } from './handlers/sasl-handshake.ts'
 import { handleSyncGroup } from './handlers/sync-group.ts'
 import { handleTxnOffsetCommit } from './handlers/txn-offset-commit.ts'
 import type { ApiRange, BrokerParts, RequestContext } from './request-context.ts'
@@ -111,6 +116,7 @@ const routes: readonly Route[] = [
   route(syncGroup, handleSyncGroup),
   route(describeGroups, handleDescribeGroups),
   route(listGroups, handleListGroups),
+  route(saslHandshake, handleSaslHandshake),
   route(apiVersions, handleApiVersions),
   route(createTopics, handleCreateTopics),
   route(deleteTopics, handleDeleteTopics),
@@ -122,6 +128,7 @@ const routes: readonly Route[] = [
   route(endTxn, handleEndTxn),
   route(txnOffsetCommit, handleTxnOffsetCommit),
   route(describeConfigs, handleDescribeConfigs),
+  route(saslAuthenticate, handleSaslAuthenticate),
   route(createPartitions, handleCreatePartitions),
   route(deleteGroups, handleDeleteGroups),
   route(incrementalAlterConfigs, handleIncrementalAlterConfigs),
@@ -147,6 +154,7 @@ export const apiRanges: readonly ApiRange[] = routes.map(({ api }) => ({
 /** What is known of a client by its connection. */
 export interface Caller {
   readonly clientHost: string
+  readonly session: ClientSession
   readonly signal: AbortSignal
 }
 
@@ -157,7 +165,7 @@ const sizeBytes = 4
  * once where that is possible, so that what comes in together is done together.
  *
  * @throws StreamsError when the connection must be closed: `PROTOCOL_MALFORMED`,
- * `PROTOCOL_UNSUPPORTED_VERSION`.
+ * `PROTOCOL_UNSUPPORTED_VERSION`, `SASL_AUTHENTICATION_FAILED`.
  */
 export function dispatch(
   frame: Buffer,
@@ -168,6 +176,7 @@ export function dispatch(
   const header = decodeRequestHeader(apisByKey, reader)
   const { api, handle } = routesByKey.get(header.apiKey) as Route
   const { apiVersion } = header
+  caller.session.admit(api)
   let request: unknown
   try {
     request = decodeRequest(api, apiVersion, reader)

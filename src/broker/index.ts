@@ -1,8 +1,11 @@
 import type { BrokerOptions } from './broker-options.ts'
 import { Broker } from './broker.ts'
 
+export type { TlsMaterial, TlsServerOptions } from '../base/tls.ts'
 export type { BrokerOptions } from './broker-options.ts'
 export { Broker } from './broker.ts'
+export type { BrokerSaslOptions } from './client-session.ts'
+export type { BrokerSaslMechanism } from './sasl-server.ts'
 
 /**
  * Starts a Kafka broker in this process, for development and tests: one node that speaks the real

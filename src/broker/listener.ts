@@ -1,5 +1,6 @@
 import { LimitedLog } from '../base/limited-log.ts'
 import type { Log } from '../base/log.ts'
+import type { TlsServerOptions } from '../base/tls.ts'
 import type { Connection, Listener as PortListener, Transport } from '../base/transport.ts'
 import { ClientConnection } from './client-connection.ts'
 import type { BrokerParts } from './request-context.ts'
@@ -15,6 +16,7 @@ export interface BrokerListenerOptions {
   readonly host: string
   readonly port: number
   readonly requestBytesMax: number
+  readonly tls?: TlsServerOptions | undefined
   readonly broker: BrokerParts
 }
 
@@ -34,11 +36,14 @@ export class BrokerListener implements AsyncDisposable {
   /** Rejects with `ADDRESS_IN_USE`, or `CONFIG_INVALID` for a host that is not ours. */
   static async open(options: BrokerListenerOptions): Promise<BrokerListener> {
     const clients = new Set<ClientConnection>()
-    const { transport, host, port } = options
+    const { transport, host, port, tls } = options
     const log = new LimitedLog(options.log, options.broker.clock)
     const onConnection = (connection: Connection): void =>
       accept(connection, clients, { ...options, log })
-    const listener = await transport.listen({ host, port, onConnection })
+    const onTlsFailure = (peer: string, reason: Error): void =>
+      log.warn('refused a connection: no TLS came about', { peer, reason: reason.message })
+    const secured = tls && { tls, onTlsFailure }
+    const listener = await transport.listen({ host, port, onConnection, ...secured })
     return new BrokerListener(log, listener, clients)
   }
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { BrokerIdentity } from './broker-identity.ts'
+import type { Authenticator, ClientSession } from './client-session.ts'
 import type { GroupCoordinator } from './group-coordinator.ts'
 import type { ConfigValues } from './topic-configs.ts'
 import type { Topics } from './topics.ts'
@@ -17,6 +18,8 @@ export interface BrokerParts {
   readonly topics: Topics
   readonly groups: GroupCoordinator
   readonly transactions: TransactionCoordinator
+  /** Undefined: clients need not say who they are. */
+  readonly authenticator?: Authenticator | undefined
   /** Of the broker, for settings that a topic does not have. */
   readonly topicDefaults: ConfigValues
   readonly autoCreateTopics: boolean
@@ -49,6 +52,8 @@ export interface RequestContext {
   readonly clientId: string
   /** As Kafka shows it: `/127.0.0.1`. */
   readonly clientHost: string
+  /** Who is at the other end. */
+  readonly session: ClientSession
   /** Aborts when nobody waits for the answer any more. */
   readonly signal: AbortSignal
 }

@@ -10,6 +10,7 @@ import { Command, CommanderError, Option } from 'commander'
 import type { BrokerCommandOptions } from './commands/broker.ts'
 import type { DemoInstanceOptions } from './commands/demo-instance.ts'
 import type { DescribeCommandOptions } from './commands/describe.ts'
+import type { ResetCommandOptions } from './commands/reset.ts'
 import {
   parseInstances,
   parsePort,
@@ -18,6 +19,14 @@ import {
   type DemoOptions,
 } from './demo/demo-options.ts'
 import { failureLine } from './demo/parent-link.ts'
+import {
+  parseDatetime,
+  parseDuration,
+  parseNames,
+  parseOffset,
+  parseShift,
+  readPlan,
+} from './reset-options.ts'
 import { parseTopic } from './topic-option.ts'
 
 const exitCode = { failed: 1, usage: 2 }
@@ -48,6 +57,9 @@ function brokerCommand(program: Command): void {
       'a topic that is to be there, such as lines:6 or counts:6:cleanup.policy=compact; can be repeated',
       parseTopic,
     )
+    .option('--tls-cert <file>', 'clients must speak TLS: the certificate of the broker (PEM)')
+    .option('--tls-key <file>', 'the key of the certificate (PEM)')
+    .option('--sasl-users <file>', 'clients must say who they are: a line name:password for each')
     .action(async ({ topic = [], ...options }: BrokerOptions) => {
       const { runBroker } = await import('./commands/broker.ts')
       await runBroker({ ...options, topics: topic })
@@ -120,6 +132,72 @@ function describeCommand(program: Command): void {
     })
 }
 
+/** Where to begin: one of these, by its property. */
+const positions = [
+  'toEarliest',
+  'toLatest',
+  'toOffset',
+  'shiftBy',
+  'toDatetime',
+  'byDuration',
+  'fromFile',
+] as const satisfies readonly (keyof ResetCommandOptions)[]
+
+function resetCommand(program: Command): void {
+  const position = (flags: string, description: string): Option => {
+    const option = new Option(flags, description)
+    return option.conflicts(positions.filter((other) => other !== option.attributeName()))
+  }
+  program
+    .command('reset')
+    .summary('set an application back, so that it reads its input again')
+    .description(
+      'Sets the offsets of an application back and deletes its internal topics. No instance of it may ' +
+        'run. What it has on the disks of its instances stays: delete that with cleanUp().',
+    )
+    .requiredOption('--application-id <id>', 'the application')
+    .option('--bootstrap-server <list>', 'where Kafka is (default: localhost:9092)', parseNames)
+    .option('--input-topics <list>', 'topics that are to be read again', parseNames)
+    .option(
+      '--intermediate-topics <list>',
+      'topics that the application writes and reads: passed over to their ends',
+      parseNames,
+    )
+    .option('--internal-topics <list>', 'the internal topics to delete (default: all)', parseNames)
+    .addOption(position('--to-earliest', 'read from the start (default)'))
+    .addOption(position('--to-latest', 'read what comes from now on'))
+    .addOption(position('--to-offset <offset>', 'read from this offset').argParser(parseOffset))
+    .addOption(
+      position(
+        '--shift-by <count>',
+        'read from so many after, or before, the committed offset',
+      ).argParser(parseShift),
+    )
+    .addOption(
+      position(
+        '--to-datetime <time>',
+        'read from this time, such as 2026-01-31T13:00:00.000; UTC',
+      ).argParser(parseDatetime),
+    )
+    .addOption(
+      position('--by-duration <duration>', 'read what is not older, such as P1DT2H30M').argParser(
+        parseDuration,
+      ),
+    )
+    .addOption(
+      position(
+        '--from-file <file>',
+        'read from the offsets of a file: topic,partition,offset',
+      ).argParser(readPlan),
+    )
+    .option('--force', 'take members out of the group that have not left it')
+    .option('--dry-run', 'tell what would be changed, and change nothing')
+    .action(async (options: ResetCommandOptions) => {
+      const { runReset } = await import('./commands/reset.ts')
+      process.exitCode = await runReset(options)
+    })
+}
+
 function makeProgram(): Command {
   const program = new Command('millpond')
     .description('Stateful stream processing over Apache Kafka, with state that can be queried.')
@@ -130,6 +208,7 @@ function makeProgram(): Command {
   demoCommand(program)
   demoInstanceCommand(program)
   describeCommand(program)
+  resetCommand(program)
   return program
 }
 

@@ -3,6 +3,7 @@ import { failureOf } from '../../test/peers/failure-of.ts'
 import { ManualClock } from '../base/manual-clock.ts'
 import { MemoryTransport } from '../base/memory-transport.ts'
 import { silentLog } from '../base/log.ts'
+import { seededRandom } from '../base/random.ts'
 import { apiVersions } from '../protocol/messages/18-api-versions.ts'
 import { fetch } from '../protocol/messages/1-fetch.ts'
 import { heartbeat } from '../protocol/messages/12-heartbeat.ts'
@@ -28,6 +29,7 @@ async function setUp(
     BrokerConnection.open({
       transport: network,
       clock,
+      random: seededRandom(1),
       log: silentLog,
       host: 'a',
       port: 1,
@@ -84,6 +86,7 @@ describe('negotiation', () => {
       BrokerConnection.open({
         transport: network,
         clock,
+        random: seededRandom(1),
         log: silentLog,
         host: 'a',
         port: 1,
@@ -100,6 +103,34 @@ describe('negotiation', () => {
     expect(clock.timerCount).toBe(0)
   })
 
+  test('a broker that speaks TLS says so, and is not tried for ever', async () => {
+    const clock = new ManualClock()
+    const network = new MemoryTransport({ clock })
+    await network.listen({
+      host: 'a',
+      port: 1,
+      onConnection: (server) => {
+        // A fatal alert of TLS: the handshake was not understood.
+        server.onData = () => server.write(Buffer.from('15030300020250', 'hex'))
+      },
+    })
+    const opening = BrokerConnection.open({
+      transport: network,
+      clock,
+      random: seededRandom(1),
+      log: silentLog,
+      host: 'a',
+      port: 1,
+      clientId: 'tester',
+      connectTimeoutMs: 10_000,
+      requestTimeoutMs: 30_000,
+    })
+    expect(await failureOf(opening)).toMatchObject({
+      code: 'TLS_FAILED',
+      context: { broker: 'a:1', detail: expect.stringContaining('state the option tls') },
+    })
+  })
+
   test('a broker that accepts but never answers is unreachable after the connect timeout', async () => {
     const { clock, broker, open } = await setUp()
     broker.on(apiVersions, () => 'silence')
@@ -111,8 +142,8 @@ describe('negotiation', () => {
 
   test('authenticate runs after the negotiation, and its error is told as it is', async () => {
     const { open, network, clock } = await setUp({
-      authenticate: async (connection) => {
-        await connection.request(heartbeat, beat)
+      authenticate: async (channel) => {
+        await channel.request(heartbeat, beat)
         throw new TypeError('no such user')
       },
     })

@@ -1,32 +1,31 @@
 import type { ConnectionOptions } from 'node:tls'
-import type { Clock, Timer } from '../base/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import type { Random } from '../base/random.ts'
 import type { Connection, Transport } from '../base/transport.ts'
 import { isStreamsError, messageOf, StreamsError } from '../errors.ts'
-import { errorCode, kafkaError } from '../protocol/error-codes.ts'
+import { errorCode } from '../protocol/error-codes.ts'
 import { apiVersions } from '../protocol/messages/18-api-versions.ts'
 import type { AnyApi, Api } from '../protocol/schema.ts'
+import type { Authenticate } from './client-security.ts'
+import { connectionClosed, hangUpHint, notConnected } from './connection-failure.ts'
+import { lifeController, within } from './deadline.ts'
 import { FrameReader } from './frame-reader.ts'
-import { decodeResponseFrame, encodeRequestFrame, type RequestBody } from './request-frame.ts'
+import { kafkaFailure } from './kafka-failure.ts'
+import type { RequestBody } from './request-frame.ts'
+import { RequestPipeline } from './request-pipeline.ts'
+import { SessionRenewal } from './session-renewal.ts'
 
 export type { RequestBody } from './request-frame.ts'
 
-/** Requests that a connection has under way at most; the next wait in its queue. */
-const inFlightMax = 32
-
-/** Requests that wait for their turn on a connection at most; the next is refused. */
-const waitingMax = 1024
-
 /** A response above this size closes the connection. */
 const responseBytesMaxDefault = 128 * 1024 * 1024
-
-/** Correlation ids are positive int32. */
-const correlationIdMask = 0x7fff_ffff
 
 /** What a {@link BrokerConnection} needs to be opened. */
 export interface BrokerConnectionOptions {
   readonly transport: Transport
   readonly clock: Clock
+  readonly random: Random
   readonly log: Log
   readonly host: string
   readonly port: number
@@ -39,8 +38,8 @@ export interface BrokerConnectionOptions {
   readonly responseBytesMax?: number | undefined
   /** For tests of the wrap. Default 0. */
   readonly firstCorrelationId?: number | undefined
-  /** Runs between the negotiation of versions and the first request. */
-  readonly authenticate?: ((connection: BrokerConnection) => Promise<void>) | undefined
+  /** Runs between the negotiation of versions and the first request, and before a session ends. */
+  readonly authenticate?: Authenticate | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -55,17 +54,6 @@ export interface SendOptions {
   signal?: AbortSignal | undefined
 }
 
-interface PendingRequest {
-  readonly api: Api<unknown, unknown, unknown, unknown>
-  readonly version: number
-  readonly correlationId: number
-  frame: Buffer | undefined
-  sentAt: number
-  /** True once its promise is settled: the answer, if it comes, is dropped. */
-  settled: boolean
-  readonly settle: (error: unknown, response?: unknown) => void
-}
-
 /**
  * A connection to one broker. Requests are pipelined and answered in order.
  *
@@ -78,29 +66,39 @@ export class BrokerConnection {
   readonly #options: BrokerConnectionOptions
   readonly #connection: Connection
   readonly #frames: FrameReader
+  readonly #pipeline: RequestPipeline
+  readonly #renewal: SessionRenewal
   /** Version ranges of the broker, by API key. */
   #ranges: ReadonlyMap<number, readonly [number, number]> = new Map()
-  #correlationId: number
-  readonly #waiting: PendingRequest[] = []
-  readonly #inFlight: PendingRequest[] = []
-  #corked = false
-  #lastDataAt = 0
-  /** KIP-219: the broker asked for silence until then. */
-  #throttledUntil = 0
-  #throttleTimer: Timer | undefined
-  #hangTimer: Timer | undefined
   #reason: StreamsError | undefined
+  /** Aborts when the connection ends. */
+  readonly #life = lifeController()
   readonly #ended: Promise<void>
   #end: () => void = () => undefined
 
   private constructor(connection: Connection, options: BrokerConnectionOptions) {
     this.#options = options
     this.#connection = connection
-    this.#correlationId = options.firstCorrelationId ?? 0
+    this.#pipeline = new RequestPipeline({
+      clock: options.clock,
+      log: options.log,
+      connection,
+      broker: this.broker,
+      clientId: options.clientId,
+      requestTimeoutMs: options.requestTimeoutMs,
+      firstCorrelationId: options.firstCorrelationId ?? 0,
+      onHung: (reason) => this.#fail(reason),
+    })
     this.#frames = new FrameReader({
       peer: this.broker,
       frameBytesMax: options.responseBytesMax ?? responseBytesMaxDefault,
-      onFrame: (frame) => this.#receive(frame),
+      onFrame: (frame) => this.#pipeline.receive(frame),
+    })
+    this.#renewal = new SessionRenewal({
+      clock: options.clock,
+      random: options.random,
+      renew: () => this.#authenticateAgain(),
+      onFailure: (error) => this.#fail(this.#notRenewed(error)),
     })
     this.#ended = new Promise((resolve) => {
       this.#end = resolve
@@ -113,8 +111,8 @@ export class BrokerConnection {
   }
 
   /**
-   * Connects, negotiates versions, authenticates. Rejects with `BROKER_UNREACHABLE`, or with what
-   * `authenticate` threw.
+   * Connects, negotiates versions, authenticates. Rejects with `BROKER_UNREACHABLE`, `TLS_FAILED`,
+   * `SASL_AUTHENTICATION_FAILED`, `SASL_MECHANISM_UNSUPPORTED`.
    */
   static async open(options: BrokerConnectionOptions): Promise<BrokerConnection> {
     const { host, port, tls, connectTimeoutMs, signal } = options
@@ -130,10 +128,10 @@ export class BrokerConnection {
     )
     try {
       await connection.#negotiate()
-      await options.authenticate?.(connection)
+      connection.#renewal.begin(await connection.#authenticate())
       return connection
     } catch (error) {
-      const failure = connection.#unreachable(error)
+      const failure = notConnected(connection.broker, error)
       await connection.close()
       throw failure
     }
@@ -150,7 +148,7 @@ export class BrokerConnection {
 
   /** Requests that are sent and not answered. */
   get inFlightCount(): number {
-    return this.#inFlight.length
+    return this.#pipeline.inFlightCount
   }
 
   /**
@@ -179,12 +177,12 @@ export class BrokerConnection {
     body: RequestBody<In>,
     options: SendOptions = {},
   ): Promise<Response> {
-    return this.#exchange(api, this.versionOf(api, options.versionMax), body, options)
+    return this.#pipeline.send(api, this.versionOf(api, options.versionMax), body, options)
   }
 
   /** Ends at once; what waits rejects with the reason (default `CONNECTION_CLOSED`). Idempotent. */
   close(reason?: StreamsError): Promise<void> {
-    this.#fail(reason ?? this.#closedError(undefined))
+    this.#fail(reason ?? connectionClosed(this.broker, undefined, undefined))
     return this.#ended
   }
 
@@ -197,15 +195,8 @@ export class BrokerConnection {
       version = Math.min(version - 1, range?.maxVersion ?? 0)
       response = await this.#versionsOfBroker(Math.max(0, version))
     }
-    if (response.errorCode !== errorCode.NONE) {
-      const { name, message } = kafkaError(response.errorCode)
-      throw new StreamsError('KAFKA_ERROR', {
-        api: apiVersions.name,
-        subject: this.broker,
-        error: name,
-        detail: message,
-      })
-    }
+    if (response.errorCode !== errorCode.NONE)
+      throw kafkaFailure(apiVersions.name, response.errorCode, { subject: this.broker })
     this.#ranges = new Map(
       response.apiKeys.map((row) => [row.apiKey, [row.minVersion, row.maxVersion]]),
     )
@@ -213,97 +204,51 @@ export class BrokerConnection {
 
   #versionsOfBroker(version: number) {
     const body = { clientSoftwareName: 'millpond', clientSoftwareVersion: '1' }
-    return this.#exchange(apiVersions, version, body, {
-      timeoutMs: this.#options.connectTimeoutMs,
-      signal: this.#options.signal,
+    return this.#pipeline.send(apiVersions, version, body, this.#openingOptions)
+  }
+
+  /** Of requests that are part of making the connection. */
+  get #openingOptions() {
+    const { connectTimeoutMs, signal } = this.#options
+    return { timeoutMs: connectTimeoutMs, signal, kind: 'session' } as const
+  }
+
+  /** Resolves with the milliseconds after which it has to be done again; 0: never. */
+  async #authenticate(): Promise<number> {
+    const { authenticate, host, port, clock, connectTimeoutMs: ms } = this.#options
+    if (authenticate === undefined) return 0
+    const { signal } = this.#life
+    const session = authenticate({
+      host,
+      port,
+      signal,
+      versionOf: (api) => this.versionOf(api),
+      request: (api, body) =>
+        this.#pipeline.send(api, this.versionOf(api), body, this.#openingOptions),
+    })
+    return within(clock, session, {
+      ms,
+      signals: [this.#options.signal, signal],
+      onAbort: () =>
+        this.#reason ?? new StreamsError('ABORTED', { what: `connecting to ${this.broker}` }),
+      onTimeout: () => {
+        const facts = { api: 'SaslAuthenticate', broker: this.broker, timeoutMs: ms }
+        return new StreamsError('REQUEST_TIMEOUT', facts)
+      },
     })
   }
 
-  #exchange<In, Response>(
-    api: Api<In, unknown, unknown, Response>,
-    version: number,
-    body: RequestBody<In>,
-    options: SendOptions,
-  ): Promise<Response> {
-    const { timeoutMs = this.#options.requestTimeoutMs, bytesHint, signal } = options
-    return new Promise((resolve, reject) => {
-      if (this.#reason !== undefined) throw this.#reason
-      if (signal?.aborted) throw this.#aborted(api.name)
-      if (this.#waiting.length >= waitingMax) throw this.#refused(api.name)
-      const correlationId = this.#correlationId
-      const { clientId } = this.#options
-      const header = { correlationId, clientId, bytesHint }
-      const frame = encodeRequestFrame(api, version, body, header)
-      this.#correlationId = (correlationId + 1) & correlationIdMask
-      const pending: PendingRequest = {
-        api,
-        version,
-        correlationId,
-        frame,
-        sentAt: 0,
-        settled: false,
-        settle: (error, response) => {
-          if (pending.settled) return
-          pending.settled = true
-          timer.cancel()
-          signal?.removeEventListener('abort', onAbort)
-          if (error === undefined) resolve(response as Response)
-          else reject(error)
-        },
-      }
-      const giveUp = (error: StreamsError): void => {
-        pending.settle(error)
-        const index = this.#waiting.indexOf(pending)
-        if (index >= 0) this.#waiting.splice(index, 1)
-        else this.#watchHead()
-      }
-      const onAbort = (): void => giveUp(this.#aborted(api.name))
-      const timer = this.#options.clock.setTimer(timeoutMs, () => {
-        giveUp(
-          new StreamsError('REQUEST_TIMEOUT', { api: api.name, broker: this.broker, timeoutMs }),
-        )
-      })
-      signal?.addEventListener('abort', onAbort, { once: true })
-      this.#waiting.push(pending)
-      this.#pump()
-    })
-  }
-
-  /** Sends what may be sent now. */
-  #pump(): void {
-    const { clock } = this.#options
-    while (this.#waiting.length > 0 && this.#inFlight.length < inFlightMax) {
-      const now = clock.monotonic()
-      if (now < this.#throttledUntil) {
-        this.#throttleTimer ??= clock.setTimer(this.#throttledUntil - now, () => {
-          this.#throttleTimer = undefined
-          this.#pump()
-        })
-        return
-      }
-      const pending = this.#waiting.shift()
-      if (pending?.frame === undefined) return
-      pending.sentAt = now
-      this.#inFlight.push(pending)
-      this.#corkForThisTurn()
-      this.#connection.write(pending.frame)
-      pending.frame = undefined
-    }
-  }
-
-  #corkForThisTurn(): void {
-    if (this.#corked) return
-    this.#corked = true
-    this.#connection.cork()
-    queueMicrotask(() => {
-      this.#corked = false
-      this.#connection.uncork()
-    })
+  /** Between two ordinary requests: a broker takes none of them in the middle of an authentication. */
+  async #authenticateAgain(): Promise<number> {
+    await this.#pipeline.hold()
+    const lifetimeMs = await this.#authenticate()
+    this.#pipeline.release()
+    return lifetimeMs
   }
 
   #take(bytes: Buffer): void {
     if (this.#reason !== undefined) return
-    this.#lastDataAt = this.#options.clock.monotonic()
+    this.#pipeline.heard()
     try {
       this.#frames.push(bytes)
     } catch (error) {
@@ -311,105 +256,42 @@ export class BrokerConnection {
     }
   }
 
-  #receive(frame: Buffer): void {
-    const correlationId = frame.readInt32BE(0)
-    const pending = this.#inFlight[0]
-    if (pending === undefined || pending.correlationId !== correlationId) {
-      throw new StreamsError('PROTOCOL_MALFORMED', {
-        api: `a response of ${this.broker}`,
-        field: 'correlationId',
-        detail: `it is ${correlationId}, expected is ${pending === undefined ? 'no response' : pending.correlationId}`,
-      })
-    }
-    let response: unknown
-    if (!pending.settled) {
-      try {
-        response = decodeResponseFrame(pending.api, pending.version, frame)
-      } catch (error) {
-        pending.settle(error)
-        throw error
-      }
-    }
-    this.#inFlight.shift()
-    this.#throttle(response)
-    pending.settle(undefined, response)
-    this.#watchHead()
-    this.#pump()
-  }
-
-  #throttle(response: unknown): void {
-    const throttleTimeMs = (response as { throttleTimeMs?: number } | undefined)?.throttleTimeMs
-    if (throttleTimeMs === undefined || throttleTimeMs <= 0) return
-    this.#throttledUntil = this.#options.clock.monotonic() + throttleTimeMs
-    this.#options.log.debug('The broker asked for silence', {
-      broker: this.broker,
-      throttleTimeMs,
-    })
-  }
-
-  /** Watches for a hung broker while it is the turn of a request that was given up. */
-  #watchHead(): void {
-    this.#hangTimer?.cancel()
-    this.#hangTimer = undefined
-    const head = this.#inFlight[0]
-    if (head === undefined || !head.settled || this.#reason !== undefined) return
-    const { clock, requestTimeoutMs } = this.#options
-    const silentSince = Math.max(head.sentAt, this.#lastDataAt)
-    const restMs = silentSince + requestTimeoutMs - clock.monotonic()
-    if (restMs > 0) this.#hangTimer = clock.setTimer(restMs, () => this.#watchHead())
-    else this.#fail(this.#closedError(new Error(`it was silent for ${requestTimeoutMs} ms`)))
-  }
-
   #fail(reason: StreamsError): void {
     if (this.#reason !== undefined) return
     this.#reason = reason
     this.#options.log.debug('A connection to a broker ended', { reason: reason.message })
     this.#frames.stop()
-    this.#throttleTimer?.cancel()
-    this.#hangTimer?.cancel()
+    this.#renewal.stop()
     this.#connection.destroy(reason)
-    const failed = [...this.#inFlight.splice(0), ...this.#waiting.splice(0)]
-    for (const pending of failed) pending.settle(reason)
+    this.#pipeline.fail(reason)
+    this.#life.abort()
   }
 
   #closedError(cause: Error | undefined): StreamsError {
     if (cause instanceof StreamsError) return cause
-    const detail =
-      cause?.message ?? (this.#frames.isInsideFrame ? 'in the middle of a response' : undefined)
-    return new StreamsError('CONNECTION_CLOSED', { broker: this.broker, detail }, { cause })
+    const details = [cause?.message, this.#endDetail()].filter((detail) => detail !== undefined)
+    const detail = details.length === 0 ? undefined : details.join(', ')
+    return connectionClosed(this.broker, cause, detail)
+  }
+
+  /** Where in the conversation the broker has hung up. */
+  #endDetail(): string | undefined {
+    if (this.#frames.isInsideFrame) return 'in the middle of a response'
+    const { nextApiKey, hasConversed } = this.#pipeline
+    if (nextApiKey === undefined || hasConversed) return undefined
+    const { tls, authenticate } = this.#options
+    if (nextApiKey === apiVersions.key) return tls ? hangUpHint.versionsInTls : hangUpHint.versions
+    return authenticate ? undefined : hangUpHint.firstRequest
   }
 
   #malformed(cause: unknown): StreamsError {
-    return new StreamsError(
-      'CONNECTION_CLOSED',
-      { broker: this.broker, detail: messageOf(cause) },
-      { cause },
-    )
+    if (isStreamsError(cause, 'TLS_FAILED')) return cause
+    return connectionClosed(this.broker, cause, messageOf(cause))
   }
 
-  #aborted(api: string): StreamsError {
-    return new StreamsError('ABORTED', { what: `${api} to ${this.broker}` })
-  }
-
-  #refused(api: string): StreamsError {
-    return new StreamsError('CONNECTION_CLOSED', {
-      broker: this.broker,
-      detail: `${waitingMax} requests wait already, ${api} is refused`,
-    })
-  }
-
-  /** What a failure while the connection is being made is to the caller. */
-  #unreachable(cause: unknown): unknown {
-    const passes =
-      isStreamsError(cause, 'REQUEST_TIMEOUT') ||
-      isStreamsError(cause, 'CONNECTION_CLOSED') ||
-      isStreamsError(cause, 'PROTOCOL_MALFORMED') ||
-      !isStreamsError(cause)
-    if (!passes) return cause
-    return new StreamsError(
-      'BROKER_UNREACHABLE',
-      { broker: this.broker, detail: messageOf(cause) },
-      { cause },
-    )
+  /** The next connection tells whether the reason is a lasting one. */
+  #notRenewed(cause: unknown): StreamsError {
+    const detail = `its session could not be renewed: ${messageOf(cause)}`
+    return connectionClosed(this.broker, cause, detail)
   }
 }

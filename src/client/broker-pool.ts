@@ -1,7 +1,4 @@
-import type { Clock } from '../base/clock.ts'
 import { sleep } from '../base/clock.ts'
-import type { Log } from '../base/log.ts'
-import type { Random } from '../base/random.ts'
 import { messageOf, StreamsError } from '../errors.ts'
 import { Backoff } from './backoff.ts'
 import { addressName, type BrokerAddress } from './broker-address.ts'
@@ -13,9 +10,6 @@ export interface BrokerPoolOptions extends Omit<
   BrokerConnectionOptions,
   'host' | 'port' | 'signal'
 > {
-  readonly clock: Clock
-  readonly log: Log
-  readonly random: Random
   readonly reconnectBackoffMs: number
   readonly reconnectBackoffMaxMs: number
 }

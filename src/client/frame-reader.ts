@@ -1,3 +1,4 @@
+import { isTlsRecord } from '../base/tls.ts'
 import { StreamsError } from '../errors.ts'
 
 const sizeBytes = 4
@@ -40,7 +41,10 @@ export class FrameReader {
     return this.#frame !== undefined || this.#sizeFilled > 0
   }
 
-  /** Takes a chunk as it came. Throws `PROTOCOL_MALFORMED` for a size that cannot be. */
+  /**
+   * Takes a chunk as it came. Throws `PROTOCOL_MALFORMED` for a size that cannot be, `TLS_FAILED` when it
+   * is the beginning of TLS.
+   */
   push(chunk: Buffer): void {
     let position = 0
     while (position < chunk.length && !this.#stopped) {
@@ -79,6 +83,10 @@ export class FrameReader {
 
   #refuse(size: number): never {
     const { peer, frameBytesMax } = this.#options
+    if (isTlsRecord(size)) {
+      const detail = 'it speaks TLS on this port: state the option tls, or take another port'
+      throw new StreamsError('TLS_FAILED', { broker: peer, detail })
+    }
     throw new StreamsError('PROTOCOL_MALFORMED', {
       api: `a response of ${peer}`,
       field: 'its size',

@@ -1,9 +1,8 @@
-import type { ConnectionOptions } from 'node:tls'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import type { Transport } from '../base/transport.ts'
-import type { BrokerConnection } from './broker-connection.ts'
+import type { ClientSecurity } from './client-security.ts'
 import type { CoordinatedKind } from './coordinators.ts'
 import type { TopicPartition } from './topic-metadata.ts'
 
@@ -33,10 +32,8 @@ export interface KafkaClientOptions {
   retryBackoffMaxMs?: number
   /** Metadata older than this is refreshed in the background. Default 5 minutes. */
   metadataMaxAgeMs?: number
-  /** Given: TLS with these options of node:tls. */
-  tls?: ConnectionOptions
-  /** Runs on each new connection before anything else is asked of it: for SASL. */
-  authenticate?: (connection: BrokerConnection) => Promise<void>
+  /** TLS, and who we are. Default: neither. */
+  security?: ClientSecurity
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Api } from '../protocol/schema.ts'
 import { parseBrokers } from './broker-address.ts'
 import type { BrokerConnection, RequestBody } from './broker-connection.ts'
 import { BrokerPool } from './broker-pool.ts'
+import { noSecurity } from './client-security.ts'
 import type { PartitionLeader } from './cluster-view.ts'
 import { Cluster } from './cluster.ts'
 import { Coordinators } from './coordinators.ts'
@@ -66,7 +67,7 @@ export class KafkaClient implements AsyncDisposable {
 
   /** Connects when first used. Throws `CONFIG_INVALID` for a broker that is not `host:port`. */
   constructor(options: KafkaClientOptions) {
-    const { clock, random, log, transport, tls, authenticate } = options
+    const { clock, random, log, transport, security = noSecurity } = options
     this.clock = clock
     this.random = random
     this.log = log
@@ -79,8 +80,8 @@ export class KafkaClient implements AsyncDisposable {
       random,
       log,
       transport,
-      tls,
-      authenticate,
+      tls: security.tls,
+      authenticate: security.authentication(random),
     })
     this.#cluster = new Cluster({
       clock,

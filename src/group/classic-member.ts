@@ -1,34 +1,19 @@
 import { assert } from '../base/assert.ts'
-import { sleep, type Clock } from '../base/clock.ts'
+import { sleep, type Clock, type Timer } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
+import { eitherSignal } from '../client/deadline.ts'
 import type { JoinGroupResult } from '../client/group-coordinator.ts'
-import { canPass } from '../client/kafka-failure.ts'
 import { StreamsError, messageOf } from '../errors.ts'
-import {
-  decodeConsumerAssignment,
-  decodeConsumerSubscription,
-  encodeConsumerSubscription,
-} from '../protocol/consumer-protocol.ts'
-import type { MemberSubscription } from './assignor/leader.ts'
+import { decodeConsumerAssignment } from '../protocol/consumer-protocol.ts'
+import { ClassicProtocols, type ClassicProtocolsOptions } from './classic-protocols.ts'
 import { ClassicSession, type ClassicSessionOptions, type Refusal } from './classic-session.ts'
+import { leadRound } from './led-round.ts'
 import { LedTopics, type LedTopicsOptions } from './led-topics.ts'
 import { nextMemberState, type MemberEvent, type MemberState } from './member-state.ts'
-import type {
-  Endpoint,
-  GroupIdentity,
-  GroupMembership,
-  MembershipHandlers,
-  TaskProgress,
-  TaskSet,
-} from './membership.ts'
-import {
-  decodeAssignment,
-  decodeSubscription,
-  encodeSubscription,
-  hostKey,
-  type AssignmentData,
-} from './user-data.ts'
+import type { GroupIdentity, GroupMembership, MembershipHandlers, TaskSet } from './membership.ts'
+import { SessionLease } from './session-lease.ts'
+import { decodeAssignment, hostKey, type AssignmentData } from './user-data.ts'
 
 /** Wait after a try that failed, with jitter of half. */
 const retryBackoffMs = 200
@@ -37,14 +22,9 @@ const retryBackoffMs = 200
 const stopPatienceMs = 10_000
 
 /** What a {@link ClassicMember} is made of. */
-export interface ClassicMemberOptions extends ClassicSessionOptions, LedTopicsOptions {
-  readonly processId: string
-  readonly endpoint: Endpoint | undefined
+export interface ClassicMemberOptions
+  extends ClassicSessionOptions, LedTopicsOptions, ClassicProtocolsOptions {
   readonly heartbeatIntervalMs: number
-  /** Asked at each join. */
-  readonly progress: () => TaskProgress
-  /** Given: this member has joined to have all members stopped. */
-  readonly stopReason?: string
   readonly random: Random
 }
 
@@ -61,13 +41,14 @@ const noTasks: TaskSet = { active: new Set(), standby: new Set() }
 export class ClassicMember implements GroupMembership {
   readonly #options: ClassicMemberOptions
   readonly #session: ClassicSession
+  readonly #protocols: ClassicProtocols
+  readonly #lease: SessionLease
   readonly #clock: Clock
   readonly #log: Log
   #handlers: MembershipHandlers | undefined
   #state: MemberState = 'idle'
   /** What the handlers were last told to hold. */
   #held: TaskSet = noTasks
-  #nonce: number
   #joined: JoinGroupResult | undefined
   #assignment: AssignmentData | undefined
   readonly #led: LedTopics
@@ -75,10 +56,14 @@ export class ClassicMember implements GroupMembership {
   #matchedTopics: readonly string[] = []
   /** Noted from outside the loop; the loop acts on them. */
   #rejoinReason: string | undefined
+  /** Joins again when the leader has asked for it, if nothing else leads to a round before. */
+  #rejoinTimer: Timer | undefined
   #lostReason: Error | undefined
   #fatalError: Error | undefined
   #stopMode: 'leave' | 'remain' | undefined
   #wake: () => void = () => undefined
+  /** Aborted when the member is lost: what was to come of the round does not count any more. */
+  #round = new AbortController()
   /** Aborted when `stop` has lost its patience: ends requests and waits. */
   readonly #hurry = new AbortController()
   readonly #ended = new AbortController()
@@ -89,11 +74,9 @@ export class ClassicMember implements GroupMembership {
     this.#clock = options.clock
     this.#log = options.log
     this.#session = new ClassicSession(options)
-    this.#led = new LedTopics(options, (reason) => {
-      this.#rejoinReason ??= reason
-      this.#wake()
-    })
-    this.#nonce = options.random.bytes(4).readUInt32BE(0)
+    this.#protocols = new ClassicProtocols(options)
+    this.#lease = new SessionLease({ ...options, onChange: (isOver) => this.#noteLease(isOver) })
+    this.#led = new LedTopics(options, (reason) => this.#rejoinSoon(reason))
   }
 
   start(handlers: MembershipHandlers): void {
@@ -110,7 +93,8 @@ export class ClassicMember implements GroupMembership {
   identity(): GroupIdentity | undefined {
     // Before the round has ended, nobody knows whether the old generation or the new one counts.
     const isAgreed = this.#state !== 'joining' && this.#state !== 'syncing'
-    return isAgreed && this.#lostReason === undefined ? this.#session.identity : undefined
+    const isOurs = isAgreed && this.#lostReason === undefined && !this.#lease.isOver
+    return isOurs ? this.#session.identity : undefined
   }
 
   taskMigrated(error: Error): void {
@@ -122,7 +106,7 @@ export class ClassicMember implements GroupMembership {
     if (this.#handlers === undefined) this.#enter('stop')
     this.#wake()
     // A rebalance that is under way may come to its end, if there is something to commit after it.
-    const patienceMs = isEmpty(this.#held) ? 0 : stopPatienceMs
+    const patienceMs = this.#held.active.size === 0 ? 0 : stopPatienceMs
     using _patience = this.#clock.setTimer(patienceMs, () => this.#hurry.abort())
     await this.#done
     await this.#session.close()
@@ -134,10 +118,13 @@ export class ClassicMember implements GroupMembership {
         await this.#step(handlers)
       } catch (error) {
         if (this.#hurry.signal.aborted && this.#state !== 'leaving') this.#enter('stop')
+        else if (this.#round.signal.aborted && this.#state === 'syncing') this.#enter('lose')
         else this.#fail(handlers, error)
       }
     }
     this.#ended.abort()
+    this.#rejoinTimer?.cancel()
+    this.#lease.suspend()
   }
 
   async #step(handlers: MembershipHandlers): Promise<void> {
@@ -168,8 +155,15 @@ export class ClassicMember implements GroupMembership {
   async #join(): Promise<void> {
     const reason = this.#rejoinReason ?? 'the last try came to nothing'
     this.#rejoinReason = undefined
+    this.#rejoinTimer?.cancel()
     const { signal } = this.#hurry
-    const result = await this.#session.join(this.#subscription(), { reason, signal })
+    const offers = this.#protocols.offers({
+      held: this.#held,
+      matchedTopics: this.#matchedTopics,
+      generation: this.#session.generation,
+    })
+    this.#lease.suspend()
+    const result = await this.#session.join(offers, { reason, signal })
     if ('refused' in result) {
       this.#rejoinReason ??= reason
       return this.#refused(result)
@@ -184,12 +178,20 @@ export class ClassicMember implements GroupMembership {
     const joined = this.#joined
     assert(joined !== undefined, 'a member joins before it syncs')
     this.#joined = undefined
-    const leads = joined.leader === joined.memberId && !joined.skipAssignment
-    const assignments = leads ? await this.#lead(joined) : new Map<string, Uint8Array>()
-    if (!leads) this.#led.forget()
-    if ('refused' in assignments) return this.#refused(assignments)
-    const result = await this.#session.sync(assignments, this.#hurry.signal)
+    const isLeader = joined.leader === joined.memberId
+    const leads = isLeader && !joined.skipAssignment
+    this.#round = new AbortController()
+    using either = eitherSignal(this.#hurry.signal, this.#round.signal)
+    const { signal } = either
+    const round = leads ? await leadRound(joined, this.#options.leader, signal) : undefined
+    if (round !== undefined && 'refused' in round) return this.#refused(round)
+    if (round === undefined) this.#led.forget()
+    else this.#led.note(round.matchedTopics)
+    const assignments = round?.assignments ?? new Map<string, Uint8Array>()
+    const sentAt = this.#clock.monotonic()
+    const result = await this.#session.sync(assignments, signal)
     if ('refused' in result) return this.#refused(result)
+    this.#lease.renew(sentAt)
     if (result.length === 0) {
       const detail = 'the leader left this member out'
       return this.#refused({
@@ -198,26 +200,10 @@ export class ClassicMember implements GroupMembership {
       })
     }
     const { userData } = decodeConsumerAssignment(result)
-    this.#assignment = decodeAssignment(userData ?? Buffer.alloc(0))
+    const assignment = decodeAssignment(userData ?? Buffer.alloc(0))
+    if (isLeader && !leads) this.#led.resume(assignment.matchedTopics, assignment.topicsFingerprint)
+    this.#assignment = assignment
     this.#enter('synced')
-  }
-
-  async #lead(joined: JoinGroupResult): Promise<Map<string, Uint8Array> | Refusal> {
-    const { leader } = this.#options
-    try {
-      const members = joined.members.map(({ memberId, metadata }): MemberSubscription => {
-        const { userData, generationId } = decodeConsumerSubscription(metadata)
-        const data = decodeSubscription(userData ?? Buffer.alloc(0))
-        return { memberId, generation: generationId, data }
-      })
-      const { assignments, matchedTopics } = await leader.assign(members, this.#hurry.signal)
-      this.#led.note(matchedTopics)
-      return assignments
-    } catch (error) {
-      if (!(error instanceof StreamsError) || this.#hurry.signal.aborted) throw error
-      // Joining again later also calls the others back from their wait for this assignment.
-      return canPass(error) ? { refused: 'later', error } : leader.refuse(joined.members, error)
-    }
   }
 
   /** Target → revoke → apply → acknowledge. */
@@ -246,6 +232,7 @@ export class ClassicMember implements GroupMembership {
     if (revoked.size > 0) this.#rejoinReason ??= 'gave up tasks that another member waits for'
     else if (endpoint !== undefined && !assignment.hosts.has(hostKey(endpoint)))
       this.#rejoinReason ??= 'the endpoint of this member has changed'
+    this.#rejoinIn(assignment.rejoinInMs)
     this.#enter('applied')
   }
 
@@ -259,7 +246,7 @@ export class ClassicMember implements GroupMembership {
       const jitter = 0.5 + this.#options.random.next()
       await sleep(this.#clock, retryBackoffMs * jitter, this.#hurry.signal)
     }
-    if (this.#stopMode !== undefined && isEmpty(this.#held)) return this.#enter('stop')
+    if (this.#stopMode !== undefined && this.#held.active.size === 0) return this.#enter('stop')
     this.#rejoin(error.message)
   }
 
@@ -276,13 +263,34 @@ export class ClassicMember implements GroupMembership {
     })
   }
 
+  /** As the leader has asked. */
+  #rejoinIn(ms: number | undefined): void {
+    this.#rejoinTimer?.cancel()
+    if (ms === 0) this.#rejoinReason ??= 'gave up standbys that another member waits for'
+    else if (ms !== undefined) {
+      const reason = 'it is time to look again at who could take over what'
+      this.#rejoinTimer = this.#clock.setTimer(ms, () => this.#rejoinSoon(reason))
+    }
+  }
+
+  #rejoinSoon(reason: string): void {
+    this.#rejoinReason ??= reason
+    this.#wake()
+  }
+
+  #noteLease(isOver: boolean): void {
+    if (isOver) this.#log.warn('the group was not heard of for a session, nothing is processed')
+    else this.#log.info('the group was heard of again')
+    this.#handlers?.onCutOff?.(isOver)
+  }
+
   async #giveUp(handlers: MembershipHandlers): Promise<void> {
     const reason = this.#lostReason ?? new Error('the generation was lost')
     this.#log.warn('lost the membership, joining again', { reason: messageOf(reason) })
     this.#session.forget()
-    const held = this.#held
-    this.#held = noTasks
-    if (!isEmpty(held)) await handlers.onLost(reason)
+    const { active, standby } = this.#held
+    this.#held = { active: new Set(), standby }
+    if (active.size + standby.size > 0) await handlers.onLost(reason)
     if (this.#fatalError !== undefined) throw this.#fatalError
     this.#lostReason = undefined
     if (this.#stopMode !== undefined) return this.#enter('stop')
@@ -290,11 +298,10 @@ export class ClassicMember implements GroupMembership {
   }
 
   async #leave(handlers: MembershipHandlers): Promise<void> {
-    const held = this.#held
+    const { active } = this.#held
     this.#held = noTasks
-    if (!isEmpty(held)) {
-      const isOurs = this.identity() !== undefined
-      if (isOurs) await handlers.onRevoke(held.active)
+    if (active.size > 0) {
+      if (this.identity() !== undefined) await handlers.onRevoke(active)
       else await handlers.onLost(this.#lostReason ?? new Error('the generation was lost'))
     }
     if (this.#stopMode === 'leave') {
@@ -317,14 +324,23 @@ export class ClassicMember implements GroupMembership {
     handlers.onFatal(error)
   }
 
+  get #isJoining(): boolean {
+    return this.#state === 'joining'
+  }
+
   async #beat(): Promise<void> {
     const { signal } = this.#ended
     while (!signal.aborted) {
       await sleep(this.#clock, this.#options.heartbeatIntervalMs, signal)
       // The broker holds our JoinGroup: it knows that we are there, and would answer that one first.
-      if (signal.aborted || this.#state === 'joining') continue
+      if (signal.aborted || this.#isJoining) continue
       try {
+        const sentAt = this.#clock.monotonic()
+        const isMember = this.#session.identity !== undefined
         const refusal = await this.#session.heartbeat(signal)
+        const isKnown = refusal === undefined || refusal.refused === 'again'
+        // One that was sent before the join says nothing of how long the join may take.
+        if (isMember && isKnown && !this.#isJoining) this.#lease.renew(sentAt)
         if (refusal !== undefined) this.#heard(refusal)
         this.#led.checkPartitions()
       } catch (error) {
@@ -338,8 +354,7 @@ export class ClassicMember implements GroupMembership {
   #heard({ refused, error }: Refusal): void {
     switch (refused) {
       case 'again':
-        this.#rejoinReason ??= 'the group rebalances'
-        return this.#wake()
+        return this.#rejoinSoon('the group rebalances')
       case 'later':
         return this.#log.warn('no heartbeat', { error: error.message })
       case 'lost':
@@ -351,6 +366,7 @@ export class ClassicMember implements GroupMembership {
 
   #lose(reason: Error): void {
     this.#lostReason ??= reason
+    this.#round.abort()
     this.#wake()
   }
 
@@ -359,31 +375,7 @@ export class ClassicMember implements GroupMembership {
     this.#enter('join')
   }
 
-  #subscription(): Buffer {
-    this.#nonce = (this.#nonce + 1) >>> 0
-    const { topics, processId, endpoint, progress, stopReason } = this.#options
-    const userData = encodeSubscription({
-      processId,
-      nonce: this.#nonce,
-      endpoint,
-      held: this.#held,
-      stored: [...progress().keys()],
-      ...(stopReason !== undefined && { stopReason }),
-    })
-    return encodeConsumerSubscription({
-      topics: [...topics, ...this.#matchedTopics],
-      userData,
-      // What a member holds is told as task ids in the user data; nobody else looks at this.
-      ownedPartitions: [],
-      generationId: this.#session.generation,
-    })
-  }
-
   #enter(event: MemberEvent): void {
     this.#state = nextMemberState(this.#state, event)
   }
-}
-
-function isEmpty(tasks: TaskSet): boolean {
-  return tasks.active.size + tasks.standby.size === 0
 }

@@ -2,13 +2,11 @@ import { GroupCoordinator, type JoinGroupResult } from '../client/group-coordina
 import type { KafkaClient } from '../client/kafka-client.ts'
 import { canPass } from '../client/kafka-failure.ts'
 import { StreamsError } from '../errors.ts'
+import type { OfferedProtocol } from './classic-protocols.ts'
 import type { GroupIdentity } from './membership.ts'
 
 /** `consumer`, so that Kafka's own tools can show the group. */
 const protocolType = 'consumer'
-
-/** Ours alone: a Java member that joins by mistake is refused instead of reading garbage. */
-const protocolName = 'millpond'
 
 /**
  * A request that was not granted, and what follows: `again` (the group is in between), `later` (the
@@ -37,6 +35,8 @@ export class ClassicSession {
   readonly #coordinator: GroupCoordinator
   #memberId = ''
   #generation = -1
+  /** On which the group has agreed. */
+  #protocolName = ''
 
   constructor(options: ClassicSessionOptions) {
     this.#options = options
@@ -55,13 +55,18 @@ export class ClassicSession {
     return this.#generation
   }
 
+  /** The name of the protocol on which the group has agreed; empty before the first join. */
+  get protocolName(): string {
+    return this.#protocolName
+  }
+
   /** The generation was lost: the next join is that of a newcomer. */
   forget(): void {
     this.#generation = -1
   }
 
   async join(
-    metadata: Uint8Array,
+    protocols: readonly OfferedProtocol[],
     options: { reason: string; signal: AbortSignal },
   ): Promise<JoinGroupResult | Refusal> {
     const { instanceId = null, sessionTimeoutMs, rebalanceTimeoutMs } = this.#options
@@ -74,7 +79,7 @@ export class ClassicSession {
           sessionTimeoutMs,
           rebalanceTimeoutMs,
           protocolType,
-          protocols: [{ name: protocolName, metadata }],
+          protocols,
           reason,
         },
         { signal },
@@ -88,6 +93,7 @@ export class ClassicSession {
     if (result.error !== 'NONE') return this.#refusal('JoinGroup', result.error)
     this.#memberId = result.memberId
     this.#generation = result.generation
+    this.#protocolName = result.protocolName ?? ''
     return result
   }
 
@@ -104,7 +110,7 @@ export class ClassicSession {
           instanceId,
           generation: this.#generation,
           protocolType,
-          protocolName,
+          protocolName: this.#protocolName,
           assignments: [...assignments].map(([memberId, assignment]) => ({ memberId, assignment })),
         },
         { signal },

@@ -54,7 +54,8 @@ export class GroupReadiness {
 
   /**
    * Takes the statuses of an answer, all of them. Returns what the membership must end with, if
-   * anything: `APPLICATION_STOPPED`, `SOURCE_TOPIC_MISSING`, `TOPOLOGY_INVALID`, `ASSIGNMENT_FAILED`.
+   * anything: `APPLICATION_STOPPED`, `SOURCE_TOPIC_MISSING`, `INTERNAL_TOPIC_INVALID`,
+   * `TOPOLOGY_INVALID`, `ASSIGNMENT_FAILED`.
    */
   note(statuses: readonly StreamsStatus[], heartbeatIntervalMs: number): StreamsError | undefined {
     this.#isReady = !statuses.some(({ statusCode }) => notReady.has(statusCode))
@@ -64,9 +65,7 @@ export class GroupReadiness {
     const stop = find(streamsStatus.shutdownApplication)
     if (stop !== undefined) return stopped(stop.statusDetail)
     const uneven = find(streamsStatus.incorrectlyPartitionedTopics)
-    if (uneven !== undefined) {
-      return new StreamsError('TOPOLOGY_INVALID', { detail: uneven.statusDetail })
-    }
+    if (uneven !== undefined) return unevenTopics(uneven.statusDetail)
     return (
       this.#missingSources(find(streamsStatus.missingSourceTopics), heartbeatIntervalMs) ??
       this.#missingInternals(find(streamsStatus.missingInternalTopics), heartbeatIntervalMs)
@@ -131,4 +130,13 @@ function stopped(detail: string): StreamsError {
     processId: member ?? 'of another instance',
     detail: 'it has met an error that its program answers so',
   })
+}
+
+/** One kind of them has an error of its own, if it is told in the words of Kafka. */
+function unevenTopics(detail: string): StreamsError {
+  const words = /Existing topic (\S+) has .*: expected (\d+), found (\d+)/.exec(detail)
+  if (words === null) return new StreamsError('TOPOLOGY_INVALID', { detail })
+  const [, topic, expected, actual] = words
+  const counts = { expected: Number(expected), actual: Number(actual) }
+  return new StreamsError('INTERNAL_TOPIC_INVALID', { topic, ...counts })
 }

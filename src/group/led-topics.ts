@@ -33,6 +33,8 @@ export class LedTopics {
   readonly #onChange: (reason: string) => void
   /** Undefined: another member leads, or the change was told. */
   #seen: Seen | undefined
+  /** What was there when tasks were given out before this instance was started again. */
+  #before: { readonly matchedTopics: readonly string[]; readonly fingerprint: number } | undefined
 
   /** `onChange` is called once for each round. */
   constructor(options: LedTopicsOptions, onChange: (reason: string) => void) {
@@ -46,16 +48,29 @@ export class LedTopics {
     const partitions = [...topics, ...matchedTopics].map(
       (topic) => [topic, client.partitionCount(topic)] as const,
     )
+    this.#before = undefined
     this.#seen = { matchedTopics, partitions: new Map(partitions) }
+  }
+
+  /**
+   * A static member leads again after a restart, without a round: tasks are as they were given out when
+   * the topics were these. A fingerprint of 0 was not told.
+   */
+  resume(matchedTopics: readonly string[], fingerprint: number): void {
+    if (fingerprint === 0) return this.note(matchedTopics)
+    this.#seen = undefined
+    this.#before = { matchedTopics, fingerprint }
   }
 
   /** Another member leads. */
   forget(): void {
     this.#seen = undefined
+    this.#before = undefined
   }
 
   /** Looks for partitions, as far as the client has heard of them. */
   checkPartitions(): void {
+    this.#compareWithBefore()
     for (const [topic, count] of this.#seen?.partitions ?? []) {
       const now = this.#options.client.partitionCount(topic)
       // Internal topics may have been made a moment ago; how many partitions they have is ours to say.
@@ -82,8 +97,19 @@ export class LedTopics {
     }
   }
 
+  #compareWithBefore(): void {
+    if (this.#before === undefined) return
+    const { matchedTopics, fingerprint } = this.#before
+    const known = this.#options.leader.knownFingerprint(matchedTopics)
+    // The tasks ask for their topics when they are opened: what is not known yet will be.
+    if (known === undefined) return
+    if (known === fingerprint) this.note(matchedTopics)
+    else this.#changed('the topics have other partitions than before the restart')
+  }
+
   #changed(reason: string): void {
     this.#seen = undefined
+    this.#before = undefined
     this.#onChange(reason)
   }
 }

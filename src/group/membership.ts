@@ -45,8 +45,18 @@ export interface MembershipHandlers {
    * may be what is held and read already.
    */
   onAssign(target: TaskSet, matchedTopics: readonly string[]): Promise<void>
-  /** Close everything without a commit: another member may hold it already. */
+  /**
+   * Close what is active without a commit: another member may hold it already. Standbys take nothing away
+   * from anybody, and go on.
+   */
   onLost(reason: Error): Promise<void>
+  /**
+   * True: the group has not been heard of for as long as a session may last, so that others may have the
+   * tasks. Nothing may be processed, and nobody may be answered as by their owner; what is held stays as
+   * it is. False: the group was reached, and the tasks still are those of this member. Called at once,
+   * beside the others.
+   */
+  onCutOff?(isCutOff: boolean): void
   /** The complete map; called after each assignment, before `onAssign`. */
   onHosts(hosts: HostMap): void
   /** Membership cannot go on. */
@@ -57,7 +67,7 @@ export interface MembershipHandlers {
 export interface GroupMembership {
   /** Joins; returns at once. Everything else is told to the handlers. */
   start(handlers: MembershipHandlers): void
-  /** Undefined while joining or fenced: nobody may commit then. */
+  /** Undefined while joining, fenced or cut off: nobody may commit then. */
   identity(): GroupIdentity | undefined
   /** A commit was refused as coming from an old member: give up all tasks and rejoin. */
   taskMigrated(error: Error): void

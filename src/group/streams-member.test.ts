@@ -469,6 +469,16 @@ describe('a problem that the group tells', () => {
       context: { detail: 'Topics are not copartitioned' },
     },
     {
+      what: 'an internal topic of another size',
+      status: [
+        2,
+        'Existing topic a-b has different number of partitions: expected 4, found 3',
+      ] as const,
+      after: 0,
+      code: 'INTERNAL_TOPIC_INVALID',
+      context: { topic: 'a-b', expected: 4, actual: 3 },
+    },
+    {
       what: 'a missing source topic, when it is still missing two heartbeats later',
       status: [1, 'Source topics in are missing.'] as const,
       after: 2000,

@@ -17,9 +17,13 @@ export function sortedTaskIds(ids: Iterable<TaskId>): TaskId[] {
 /**
  * Writes a set of task ids in few bytes: for each sub-topology its distance from the one before, the
  * number of partitions, and the distance of each partition from the one before. A task of a full
- * sub-topology takes one byte.
+ * sub-topology takes one byte. `writeMore` adds something behind each.
  */
-export function writeTaskIds(writer: Writer, ids: Iterable<TaskId>): void {
+export function writeTaskIds(
+  writer: Writer,
+  ids: Iterable<TaskId>,
+  writeMore: (id: TaskId) => void = () => undefined,
+): void {
   const groups = new Map<number, number[]>()
   for (const id of sortedTaskIds(ids)) {
     const { subtopology, partition } = parseTaskId(id)
@@ -37,12 +41,16 @@ export function writeTaskIds(writer: Writer, ids: Iterable<TaskId>): void {
     for (const partition of partitions) {
       writer.uvarint(partition - lastPartition)
       lastPartition = partition
+      writeMore(taskId(subtopology, partition))
     }
   }
 }
 
-/** Reads what {@link writeTaskIds} wrote; in order. */
-export function readTaskIds(reader: Reader): TaskId[] {
+/** Reads what {@link writeTaskIds} wrote; in order. `readMore` reads what is behind each. */
+export function readTaskIds(
+  reader: Reader,
+  readMore: (id: TaskId) => void = () => undefined,
+): TaskId[] {
   const ids: TaskId[] = []
   const groupCount = boundedCount(reader)
   let subtopology = 0
@@ -52,7 +60,9 @@ export function readTaskIds(reader: Reader): TaskId[] {
     let partition = 0
     for (let index = 0; index < partitionCount; index += 1) {
       partition += reader.uvarint()
-      ids.push(taskId(subtopology, partition))
+      const id = taskId(subtopology, partition)
+      ids.push(id)
+      readMore(id)
     }
   }
   return ids

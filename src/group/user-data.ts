@@ -6,11 +6,11 @@ import {
   type ErrorCode,
   type ErrorContext,
 } from '../errors.ts'
-import type { TaskId } from '../processor/record-metadata.ts'
 import { Reader } from '../protocol/reader.ts'
 import { Writer } from '../protocol/writer.ts'
-import type { Endpoint, HostMap, TaskSet } from './membership.ts'
+import type { Endpoint, HostMap, TaskProgress, TaskSet } from './membership.ts'
 import { boundedCount, readTaskIds, writeTaskIds } from './task-ids.ts'
+import { readProgress, writeProgress } from './task-progress.ts'
 
 /**
  * What members and leader tell each other inside JoinGroup and SyncGroup: our own bytes, because a
@@ -20,9 +20,18 @@ import { boundedCount, readTaskIds, writeTaskIds } from './task-ids.ts'
  *
  * They are small on purpose. The broker keeps all of them in one record, and the host map is in the
  * assignment of every member: hence task ids instead of topic names, and deflate.
+ *
+ * Version 2 has what standbys and warm-ups need: how far the tasks are, tags, and when to join again.
+ * A member offers its data in each version that it knows, as a protocol of its own, and the broker
+ * takes the best that all members know: so releases can be mixed while an application is upgraded,
+ * and nobody ever gets bytes that it cannot read. That is what Java's version probing is for.
  */
-const formatVersion = 1
-const oldestReader = 1
+export type UserDataVersion = 1 | 2
+
+/** All that this release knows, the best first. */
+export const userDataVersions: readonly UserDataVersion[] = [2, 1]
+
+const formatVersion = 2
 const flagDeflated = 1
 
 /** Smaller bodies do not gain from deflate. */
@@ -40,8 +49,10 @@ export interface SubscriptionData {
   readonly endpoint: Endpoint | undefined
   /** The tasks that it runs. */
   readonly held: TaskSet
-  /** Tasks of which it has state on disk, whether it runs them or not. */
-  readonly stored: readonly TaskId[]
+  /** How far the state in its process is. In version 1 it only says of which tasks there is some. */
+  readonly progress: TaskProgress
+  /** Where it is, to whoever spreads copies: Java's client tags. Not told in version 1. */
+  readonly tags: ReadonlyMap<string, string>
   /** Given: all members are to stop, and this is why. */
   readonly stopReason?: string
 }
@@ -54,26 +65,46 @@ export interface AssignmentData {
   readonly hosts: HostMap
   /** Topics that the patterns of the topology match, as the leader saw the cluster. */
   readonly matchedTopics: readonly string[]
+  /**
+   * Given: the member joins again so many milliseconds after it has applied this, whatever happens.
+   * Not told in version 1.
+   */
+  readonly rejoinInMs: number | undefined
+  /** What the leader knew of the topics, as a number: another one means others. 0 in version 1. */
+  readonly topicsFingerprint: number
 }
 
 const subscriptionName = "a member's subscription"
 const assignmentName = "the leader's assignment"
 
 /** The user data of a subscription. */
-export function encodeSubscription(data: SubscriptionData): Buffer {
+export function encodeSubscription(
+  data: SubscriptionData,
+  version: UserDataVersion = formatVersion,
+): Buffer {
   const body = new Writer()
   body.raw(Buffer.from(data.processId.replaceAll('-', ''), 'hex'))
   body.uint32(data.nonce)
   writeEndpoint(body, data.endpoint)
   writeTaskSet(body, data.held)
-  writeTaskIds(body, data.stored)
-  if (data.stopReason !== undefined) body.compactString(data.stopReason)
-  return seal(body.finish())
+  if (version === 1) {
+    writeTaskIds(body, data.progress.keys())
+    if (data.stopReason !== undefined) body.compactString(data.stopReason)
+    return seal(body.finish(), version)
+  }
+  writeProgress(body, data.progress)
+  body.uvarint(data.tags.size)
+  for (const [key, value] of data.tags) {
+    body.compactString(key)
+    body.compactString(value)
+  }
+  body.compactNullableString(data.stopReason ?? null)
+  return seal(body.finish(), version)
 }
 
 /** Throws `PROTOCOL_MALFORMED`, or `PROTOCOL_UNSUPPORTED_VERSION` for bytes of a newer Millpond. */
 export function decodeSubscription(bytes: Buffer): SubscriptionData {
-  const body = open(bytes, subscriptionName)
+  const { body, version } = open(bytes, subscriptionName)
   body.field = 'processId'
   const hex = body.view(16).toString('hex')
   const processId = hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
@@ -83,15 +114,22 @@ export function decodeSubscription(bytes: Buffer): SubscriptionData {
   const endpoint = readEndpoint(body)
   body.field = 'held'
   const held = readTaskSet(body)
-  body.field = 'stored'
-  const stored = readTaskIds(body)
+  body.field = 'progress'
+  const progress =
+    version === 1 ? new Map(readTaskIds(body).map((id) => [id, 0] as const)) : readProgress(body)
+  body.field = 'tags'
+  const tags = version === 1 ? new Map<string, string>() : readTags(body)
   body.field = 'stopReason'
-  const stopReason = body.remaining === 0 ? {} : { stopReason: body.compactString() }
-  return { processId, nonce, endpoint, held, stored, ...stopReason }
+  const reason = version === 1 ? readStopReason(body) : body.compactNullableString()
+  const stopReason = reason === null ? {} : { stopReason: reason }
+  return { processId, nonce, endpoint, held, progress, tags, ...stopReason }
 }
 
 /** The user data of an assignment. */
-export function encodeAssignment(data: AssignmentData): Buffer {
+export function encodeAssignment(
+  data: AssignmentData,
+  version: UserDataVersion = formatVersion,
+): Buffer {
   const body = new Writer()
   body.compactString(data.error?.code ?? '')
   if (data.error !== undefined) body.compactString(JSON.stringify(data.error.context))
@@ -101,15 +139,19 @@ export function encodeAssignment(data: AssignmentData): Buffer {
     writeEndpoint(body, endpoint)
     writeTaskSet(body, tasks)
   }
-  // Without patterns the bytes end here.
-  if (data.matchedTopics.length > 0) body.uvarint(data.matchedTopics.length)
+  // In version 1 the bytes end here when there are no patterns.
+  if (version > 1 || data.matchedTopics.length > 0) body.uvarint(data.matchedTopics.length)
   for (const topic of data.matchedTopics) body.compactString(topic)
-  return seal(body.finish())
+  if (version > 1) {
+    body.uvarint(data.rejoinInMs === undefined ? 0 : data.rejoinInMs + 1)
+    body.uint32(data.topicsFingerprint)
+  }
+  return seal(body.finish(), version)
 }
 
 /** Throws `PROTOCOL_MALFORMED`, or `PROTOCOL_UNSUPPORTED_VERSION` for bytes of a newer Millpond. */
 export function decodeAssignment(bytes: Buffer): AssignmentData {
-  const body = open(bytes, assignmentName)
+  const { body, version } = open(bytes, assignmentName)
   body.field = 'error'
   const code = body.compactString()
   const error = code === '' ? undefined : readError(body, code)
@@ -122,12 +164,31 @@ export function decodeAssignment(bytes: Buffer): AssignmentData {
     const endpoint = readEndpoint(body) ?? body.fail('a host without an endpoint')
     hosts.set(hostKey(endpoint), { endpoint, tasks: readTaskSet(body) })
   }
-  return { error, tasks, hosts, matchedTopics: readMatchedTopics(body) }
+  const matchedTopics = readMatchedTopics(body, version)
+  const told = { error, tasks, hosts, matchedTopics }
+  if (version === 1) return { ...told, rejoinInMs: undefined, topicsFingerprint: 0 }
+  body.field = 'rejoinInMs'
+  const rejoin = body.uvarint()
+  body.field = 'topicsFingerprint'
+  const topicsFingerprint = body.uint32()
+  return { ...told, rejoinInMs: rejoin === 0 ? undefined : rejoin - 1, topicsFingerprint }
 }
 
-/** Where there are none, the bytes end before them. */
-function readMatchedTopics(body: Reader): string[] {
-  if (body.remaining === 0) return []
+/** In version 1 the bytes end before it when there is none. */
+function readStopReason(body: Reader): string | null {
+  return body.remaining === 0 ? null : body.compactString()
+}
+
+function readTags(body: Reader): Map<string, string> {
+  const count = boundedCount(body)
+  return new Map(
+    Array.from({ length: count }, () => [body.compactString(), body.compactString()] as const),
+  )
+}
+
+/** In version 1 the bytes end before them when there are none. */
+function readMatchedTopics(body: Reader, version: UserDataVersion): string[] {
+  if (version === 1 && body.remaining === 0) return []
   body.field = 'matchedTopics'
   return Array.from({ length: boundedCount(body) }, () => body.compactString())
 }
@@ -171,30 +232,33 @@ function readError(reader: Reader, code: string): StreamsError {
   return new StreamsError('ASSIGNMENT_FAILED', { detail: `${code} ${JSON.stringify(context)}` })
 }
 
-function seal(body: Buffer): Buffer {
+function seal(body: Buffer, version: UserDataVersion): Buffer {
   const isLarge = body.length >= deflateBytesMin
-  const head = Buffer.from([formatVersion, oldestReader, isLarge ? flagDeflated : 0])
+  const head = Buffer.from([version, version, isLarge ? flagDeflated : 0])
   return Buffer.concat([head, isLarge ? deflateRawSync(body) : body])
 }
 
-function open(bytes: Buffer, api: string): Reader {
+function open(bytes: Buffer, api: string): { body: Reader; version: UserDataVersion } {
   const head = new Reader(bytes, { api })
   head.field = 'version'
-  const version = head.int8()
-  if (head.int8() > formatVersion) {
+  const number = head.int8()
+  const oldestReader = head.int8()
+  if (oldestReader > formatVersion) {
     throw new StreamsError('PROTOCOL_UNSUPPORTED_VERSION', {
       api,
-      version,
+      version: number,
       detail: `this instance reads versions up to ${formatVersion}; all instances of an application must run compatible releases of Millpond`,
     })
   }
+  // What we can read of a newer one is in the form of the oldest that can; there may be more behind.
+  const version = oldestReader <= 1 ? 1 : formatVersion
   head.field = 'flags'
-  if ((head.int8() & flagDeflated) === 0) return new Reader(bytes, { api, start: head.position })
+  if ((head.int8() & flagDeflated) === 0)
+    return { body: new Reader(bytes, { api, start: head.position }), version }
+  const deflated = bytes.subarray(head.position)
   try {
-    return new Reader(
-      inflateRawSync(bytes.subarray(head.position), { maxOutputLength: bodyBytesMax }),
-      { api },
-    )
+    const inflated = inflateRawSync(deflated, { maxOutputLength: bodyBytesMax })
+    return { body: new Reader(inflated, { api }), version }
   } catch (error) {
     return head.fail(`the deflated body cannot be read (${messageOf(error)})`)
   }

@@ -150,9 +150,11 @@ export class InstanceView {
     if (id === undefined || tasks === undefined) return undefined
     const task = tasks.tasks.get(id)
     if (task === undefined) return this.#standby(tasks.standbys.all.get(id), store)
-    const lag = this.#options.worker()?.lagOf(task, store)
+    const worker = this.#options.worker()
+    const lag = worker?.lagOf(task, store)
     return {
-      role: 'active',
+      // Others may own it by now: what is here is as good as what a standby has that hears nothing.
+      role: worker?.isCutOff === true ? 'standby' : 'active',
       // Also of a task that restores: a store that has all there is need not wait for the others.
       state: lag === 0 ? 'running' : 'restoring',
       view: viewOf(task.store(store)),

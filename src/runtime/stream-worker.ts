@@ -91,6 +91,8 @@ export class StreamWorker implements MembershipHandlers {
   #isDraining = false
   /** The member was replaced: nothing may be done until it has given up its tasks. */
   #isFenced = false
+  /** The group was not heard of for so long that others may have the tasks. */
+  #isCutOff = false
   #isStopping = false
   #isEnded = false
   #isDead = false
@@ -147,6 +149,11 @@ export class StreamWorker implements MembershipHandlers {
 
   get tasks(): TaskManager {
     return this.#tasks.manager
+  }
+
+  /** True: others may hold the tasks, so that nobody is to be answered as by their owner. */
+  get isCutOff(): boolean {
+    return this.#isCutOff
   }
 
   /** How far the stores of a task have to go; empty when they are up to date, and it is active. */
@@ -211,6 +218,11 @@ export class StreamWorker implements MembershipHandlers {
 
   onLost(reason: Error): Promise<void> {
     return this.#enqueue(() => this.#lose(reason))
+  }
+
+  onCutOff(isCutOff: boolean): void {
+    this.#isCutOff = isCutOff
+    this.#wakeUp.notify()
   }
 
   onHosts(hosts: HostMap): void {
@@ -288,7 +300,7 @@ export class StreamWorker implements MembershipHandlers {
   /** True: there is more to be done at once. */
   #work(): boolean {
     let isBusy = this.#tasks.take()
-    if (!this.#isPaused && !this.#isFenced) {
+    if (!this.#isPaused && !this.#isFenced && !this.#isCutOff) {
       if (this.#tasks.restore(this.#deadline())) {
         this.#tellStatus()
         isBusy = true
@@ -320,7 +332,7 @@ export class StreamWorker implements MembershipHandlers {
     const commitMs = this.#commit.dueInMs
     const maxMs =
       commitMs > 0 && !this.#commit.isPending ? Math.min(commitMs, idleMsMax) : idleMsMax
-    const restoring = !this.#isPaused && !this.#isFenced
+    const restoring = !this.#isPaused && !this.#isFenced && !this.#isCutOff
     const waits = this.#tasks.waits({ restoring, maxMs, signal })
     waits.push(this.#wakeUp.wait(signal))
     await Promise.race(waits)

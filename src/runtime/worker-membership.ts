@@ -57,6 +57,7 @@ function classicMembership(options: WorkerMembershipOptions): WorkerMembership {
     processId,
     endpoint: config.endpoint,
     topics,
+    clientTags: config.clientTags,
     topicCheckIntervalMs: config.metadataMaxAge,
     leader: new Leader({ client, topology, ...config }),
     progress,

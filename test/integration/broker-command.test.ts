@@ -1,11 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { silentLog } from '../../src/base/log.ts'
 import { Admin } from '../../src/client/admin.ts'
+import { ClientSecurity } from '../../src/client/client-security.ts'
 import { KafkaClient } from '../../src/client/kafka-client.ts'
 import { systemPorts } from '../../src/config.ts'
+import { failureOf } from '../peers/failure-of.ts'
+import { localhostCertificate } from '../peers/localhost-certificate.ts'
 import { MillpondProcess } from './demo-process.ts'
 import { until } from './until.ts'
 
@@ -20,10 +23,11 @@ async function start(...args: string[]): Promise<{ broker: MillpondProcess; port
 }
 
 /** Partitions of each topic, and the policy of one. */
-async function topicsAt(port: string): Promise<Record<string, number>> {
+async function topicsAt(port: string, security?: ClientSecurity): Promise<Record<string, number>> {
   await using client = new KafkaClient({
     brokers: [`127.0.0.1:${port}`],
     log: silentLog,
+    ...(security && { security }),
     ...systemPorts,
   })
   const topics = await new Admin(client).listTopics()
@@ -81,4 +85,26 @@ test.each([
   expect(result).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) })
   // Wrong usage is followed by a hint at the help.
   expect(result.stderr.trimEnd().split('\n')).toHaveLength(code)
+})
+
+test('the broker wants TLS and users when it is told so', async () => {
+  const files = {
+    '--tls-cert': localhostCertificate.cert,
+    '--tls-key': localhostCertificate.key,
+    '--sasl-users': 'alice:secret\n',
+  }
+  const args = Object.entries(files).flatMap(([option, text]) => {
+    const path = join(directory, option)
+    writeFileSync(path, text)
+    return [option, path]
+  })
+  const { broker, port } = await start(...args, '--topic', 'lines:6')
+  await using _broker = broker
+  const known = new ClientSecurity({
+    tls: { ca: localhostCertificate.cert },
+    sasl: { mechanism: 'scram-sha-256', username: 'alice', password: 'secret' },
+  })
+  expect(await topicsAt(port, known)).toEqual({ lines: 6 })
+  const stranger = new ClientSecurity({ tls: true })
+  expect(await failureOf(topicsAt(port, stranger))).toMatchObject({ code: 'TLS_FAILED' })
 })

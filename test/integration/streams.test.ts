@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Admin } from '../../src/client/admin.ts'
 import { StreamsBuilder, keyValueStore, serdes, topic } from '../../src/index.ts'
-import { TestCluster, devBrokerOnly } from './test-cluster.ts'
+import { TestCluster, classicOnly, devBrokerOnly } from './test-cluster.ts'
 import { until } from './until.ts'
 import {
   allTasks,
@@ -249,7 +249,7 @@ test('a static member that restarts takes its tasks back without a rebalance', a
   expect(states).toEqual([])
 })
 
-test('the older of two instances with one groupInstanceId stops', async () => {
+test('the older of two instances with one groupInstanceId stops', classicOnly, async () => {
   await using cluster = await startedCluster(1)
   const a = cluster.streams(wordCount(cluster), 'a', { groupInstanceId: 'same' })
   await a.start()

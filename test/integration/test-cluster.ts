@@ -43,6 +43,9 @@ const groupProtocol: 'classic' | 'streams' =
  */
 export const devBrokerOnly = { skip: realKafka !== undefined }
 
+/** The option of a test of what is so in the classic group protocol alone. */
+export const classicOnly = { skip: groupProtocol !== 'classic' }
+
 /** A broker, and what a test may ask of it. */
 interface TestBroker {
   readonly address: string

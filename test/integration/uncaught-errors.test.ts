@@ -9,7 +9,7 @@ import {
   type StreamsConfig,
   type Topology,
 } from '../../src/index.ts'
-import { TestCluster } from './test-cluster.ts'
+import { TestCluster, classicOnly } from './test-cluster.ts'
 import { until } from './until.ts'
 import { isEqual } from './word-count.ts'
 
@@ -142,7 +142,7 @@ describe('the application', () => {
     await until(async () => isEqual({ bad: 1 }, await countsOf(b)), signal)
   })
 
-  test('stops as a whole when an instance says so', async () => {
+  test('stops as a whole when an instance says so, and why', classicOnly, async () => {
     await using cluster = await startedCluster()
     const streams = ['a', 'b', 'c'].map((name) =>
       instance(cluster, name, counting(cluster, new Temper()), {

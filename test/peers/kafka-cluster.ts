@@ -86,6 +86,15 @@ async function freePort(): Promise<number> {
   return port
 }
 
+/** One more place where brokers listen, beside the plain one. */
+export interface KafkaListener {
+  /** Of capital letters: names its settings, `listener.name.<name>.…`. */
+  readonly name: string
+  readonly protocol: 'SSL' | 'SASL_PLAINTEXT' | 'SASL_SSL'
+  /** Settings of this listener, without that prefix. */
+  readonly properties: Readonly<Record<string, string>>
+}
+
 /** How a cluster is started. */
 export interface KafkaClusterOptions {
   /** A release of Apache Kafka; default 4.4.0. */
@@ -98,6 +107,17 @@ export interface KafkaClusterOptions {
   properties?: Readonly<Record<string, string>>
   /** Heap of each broker in MB; default 1024. */
   heapMb?: number
+  /** With TLS or SASL; on free ports, which `address` tells. Default: none. */
+  listeners?: readonly KafkaListener[]
+  /** Users with their passwords, for SCRAM-SHA-256 and SCRAM-SHA-512. Default: none. */
+  scramUsers?: Readonly<Record<string, string>>
+}
+
+/** Where one broker listens. */
+interface BrokerPorts {
+  readonly client: number
+  readonly controller: number
+  readonly secured: ReadonlyMap<KafkaListener, number>
 }
 
 interface BrokerProcess {
@@ -112,18 +132,14 @@ export class KafkaCluster implements AsyncDisposable {
   readonly version: string
   readonly bootstrap: readonly string[]
   readonly #directory: string
-  readonly #brokers: BrokerProcess[]
+  readonly #ports: readonly BrokerPorts[]
+  readonly #brokers: BrokerProcess[] = []
 
-  private constructor(
-    version: string,
-    bootstrap: readonly string[],
-    directory: string,
-    brokers: BrokerProcess[],
-  ) {
+  private constructor(version: string, directory: string, ports: readonly BrokerPorts[]) {
     this.version = version
-    this.bootstrap = bootstrap
+    this.bootstrap = ports.map(({ client }) => `127.0.0.1:${client}`)
     this.#directory = directory
-    this.#brokers = brokers
+    this.#ports = ports
   }
 
   static async start(options: KafkaClusterOptions = {}): Promise<KafkaCluster> {
@@ -131,19 +147,20 @@ export class KafkaCluster implements AsyncDisposable {
     const count = options.brokers ?? 1
     const library = resolveKafka(version)
     const directory = mkdtempSync(join(tmpdir(), 'millpond-kafka-'))
-    const ports: { client: number; controller: number }[] = []
+    const ports: BrokerPorts[] = []
     for (let node = 0; node < count; node++) {
       const client = options.port === undefined ? await freePort() : options.port + node
-      ports.push({ client, controller: await freePort() })
+      const secured = new Map<KafkaListener, number>()
+      for (const listener of options.listeners ?? []) secured.set(listener, await freePort())
+      ports.push({ client, controller: await freePort(), secured })
     }
     const clusterId = randomBytes(16).toString('base64url')
     const heapMb = options.heapMb ?? 1024
-    const bootstrap = ports.map(({ client }) => `127.0.0.1:${client}`)
-    const cluster = new KafkaCluster(version, bootstrap, directory, [])
+    const cluster = new KafkaCluster(version, directory, ports)
     try {
       for (const [node, { client: port }] of ports.entries()) {
         const properties = writeProperties(directory, node, ports, options.properties ?? {})
-        format(library, clusterId, properties)
+        format(library, clusterId, { properties, scramUsers: options.scramUsers ?? {} })
         cluster.#brokers.push(
           launch(library, properties, { log: join(directory, `broker-${node}.log`), port, heapMb }),
         )
@@ -154,6 +171,13 @@ export class KafkaCluster implements AsyncDisposable {
       throw error
     }
     return cluster
+  }
+
+  /** `host:port` of a listener of the first broker, for clients that know it as localhost. */
+  address(name: string): string {
+    for (const [listener, port] of this.#ports[0]?.secured ?? [])
+      if (listener.name === name) return `localhost:${port}`
+    throw new Error(`There is no listener ${name}.`)
   }
 
   /** Ends one broker without warning, as `kill -9` does. */
@@ -187,10 +211,13 @@ export class KafkaCluster implements AsyncDisposable {
 function writeProperties(
   directory: string,
   node: number,
-  ports: readonly { client: number; controller: number }[],
+  ports: readonly BrokerPorts[],
   extra: Readonly<Record<string, string>>,
 ): string {
-  const own = ports[node] as { client: number; controller: number }
+  const own = ports[node] as BrokerPorts
+  const secured = [...own.secured]
+  const open = secured.map(([{ name }, port]) => `,${name}://localhost:${port}`).join('')
+  const protocols = secured.map(([{ name, protocol }]) => `,${name}:${protocol}`).join('')
   const replication = String(Math.min(3, ports.length))
   const settings: Record<string, string> = {
     'process.roles': 'broker,controller',
@@ -198,10 +225,10 @@ function writeProperties(
     'controller.quorum.voters': ports
       .map(({ controller }, id) => `${id}@127.0.0.1:${controller}`)
       .join(','),
-    listeners: `PLAINTEXT://127.0.0.1:${own.client},CONTROLLER://127.0.0.1:${own.controller}`,
-    'advertised.listeners': `PLAINTEXT://127.0.0.1:${own.client}`,
+    listeners: `PLAINTEXT://127.0.0.1:${own.client},CONTROLLER://127.0.0.1:${own.controller}${open}`,
+    'advertised.listeners': `PLAINTEXT://127.0.0.1:${own.client}${open}`,
     'controller.listener.names': 'CONTROLLER',
-    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT',
+    'listener.security.protocol.map': `PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT${protocols}`,
     'log.dirs': join(directory, `data-${node}`),
     'num.partitions': '1',
     'offsets.topic.num.partitions': '3',
@@ -220,8 +247,14 @@ function writeProperties(
     'log.cleaner.dedupe.buffer.size': '2097152',
     ...extra,
   }
+  for (const [{ name, properties }] of secured)
+    for (const [setting, value] of Object.entries(properties))
+      settings[`listener.name.${name.toLowerCase()}.${setting}`] = value
   const path = join(directory, `server-${node}.properties`)
-  const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`)
+  // A certificate has several lines, a property has one.
+  const lines = Object.entries(settings).map(
+    ([name, value]) => `${name}=${value.replaceAll('\n', '\\n')}`,
+  )
   writeFileSync(path, `${lines.join('\n')}\n`)
   return path
 }
@@ -231,12 +264,25 @@ const classPath = (library: string): string =>
     .map((jar) => join(library, jar))
     .join(':')
 
-function format(library: string, clusterId: string, properties: string): void {
+function format(
+  library: string,
+  clusterId: string,
+  {
+    properties,
+    scramUsers,
+  }: { properties: string; scramUsers: Readonly<Record<string, string>> },
+): void {
   const tool = ['-cp', classPath(library), 'kafka.tools.StorageTool']
+  const users = Object.entries(scramUsers).flatMap(([name, password]) =>
+    ['SCRAM-SHA-256', 'SCRAM-SHA-512'].flatMap((mechanism) => [
+      '--add-scram',
+      `${mechanism}=[name=${name},password=${password}]`,
+    ]),
+  )
   const { status, stderr, stdout } = spawnSync(
     'java',
-    [...tool, 'format', '-t', clusterId, '-c', properties],
-    { encoding: 'utf8' },
+    [...tool, 'format', '-t', clusterId, '-c', properties, ...users],
+    { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C.UTF-8' } },
   )
   if (status !== 0) throw new Error(`Kafka's storage could not be formatted:\n${stdout}${stderr}`)
 }

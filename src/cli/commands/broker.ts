@@ -3,13 +3,15 @@ import { shutdownSignal } from '../../base/shutdown-signal.ts'
 import { systemDisk } from '../../base/disk.ts'
 import { startBroker } from '../../broker/index.ts'
 import { Admin } from '../../client/admin.ts'
+import type { ClientSecurity } from '../../client/client-security.ts'
 import { KafkaClient } from '../../client/kafka-client.ts'
 import { systemPorts } from '../../config.ts'
+import { brokerSecurity, ownSecurity, type BrokerSecurityOptions } from '../broker-security.ts'
 import { ParentLink, failureLine } from '../demo/parent-link.ts'
 import { watchedDisk } from '../demo/watched-disk.ts'
 import type { TopicOption } from '../topic-option.ts'
 
-export interface BrokerCommandOptions {
+export interface BrokerCommandOptions extends BrokerSecurityOptions {
   readonly host: string
   readonly port: number
   readonly dataDir?: string
@@ -34,15 +36,17 @@ export async function runBroker(options: BrokerCommandOptions): Promise<void> {
   }
   const signal = link?.stop ?? shutdownSignal()
   try {
+    const security = brokerSecurity(options)
     await using broker = await startBroker({
       host,
       port,
       dataDir,
+      ...security,
       ...(dataDir === undefined ? {} : { disk: watchedDisk(systemDisk, onDiskFailure) }),
       // Of the demo's broker its last words are told: they are not to be about some connection.
       logger: link === undefined ? 'warn' : 'silent',
     })
-    await createTopics(broker.address, options.topics)
+    await createTopics(broker.address, options.topics, ownSecurity(security))
     const place = dataDir === undefined ? 'in memory' : `data in ${dataDir}`
     process.stdout.write(`Kafka for development on ${broker.address}, ${place}. Ctrl-C stops it.\n`)
     link?.ready(broker.port)
@@ -65,9 +69,18 @@ function aborted(signal: AbortSignal): Promise<void> {
   })
 }
 
-async function createTopics(address: string, topics: readonly TopicOption[]): Promise<void> {
+async function createTopics(
+  address: string,
+  topics: readonly TopicOption[],
+  security: ClientSecurity,
+): Promise<void> {
   if (topics.length === 0) return
-  await using client = new KafkaClient({ brokers: [address], log: silentLog, ...systemPorts })
+  await using client = new KafkaClient({
+    brokers: [address],
+    log: silentLog,
+    security,
+    ...systemPorts,
+  })
   const outcomes = await new Admin(client).createTopics(topics)
   const names = topics.map(({ topic }) => topic)
   const metadata = await client.topicMetadata(names)

@@ -1,21 +1,39 @@
 import { assert } from '../../base/assert.ts'
-import type { Log } from '../../base/log.ts'
 import { Admin } from '../../client/admin.ts'
-import type { KafkaClient } from '../../client/kafka-client.ts'
-import { StreamsError } from '../../errors.ts'
+import { StreamsError, messageOf } from '../../errors.ts'
 import { parseTaskId, taskId, type TaskId } from '../../processor/record-metadata.ts'
 import { encodeConsumerAssignment } from '../../protocol/consumer-protocol.ts'
-import {
-  allPartitionCounts,
-  internalTopics,
-  type InternalTopic,
-} from '../../topology/internal-topics.ts'
+import { murmur2 } from '../../protocol/murmur2.ts'
 import { hasPatterns, matchingTopics, withTopics } from '../../topology/matched-topics.ts'
-import { sourceTopics, taskCount, type Topology } from '../../topology/topology.ts'
+import { changelogTopic, sourceTopics, taskCount, type Topology } from '../../topology/topology.ts'
 import type { Endpoint, HostMap, TaskSet } from '../membership.ts'
 import { sortedTaskIds } from '../task-ids.ts'
-import { encodeAssignment, hostKey, type SubscriptionData } from '../user-data.ts'
-import { assignSticky, type AssignableTask } from './sticky-assignor.ts'
+import {
+  encodeAssignment,
+  hostKey,
+  type AssignmentData,
+  type SubscriptionData,
+  type UserDataVersion,
+} from '../user-data.ts'
+import { assignTasks, type AssignorOptions } from './assign-tasks.ts'
+import { changelogEnds } from './changelog-ends.ts'
+import type { AssignableTask } from './process-state.ts'
+import { grantTasks } from './tasks-in-transit.ts'
+import {
+  TopicPreparation,
+  externalTopics,
+  type PreparedTopics,
+  type TopicPreparationOptions,
+} from './topic-preparation.ts'
+
+/** When the ends of the changelogs could not be read, they are asked for again by then. */
+const unknownLagsRetryMs = 60_000
+
+/**
+ * Who holds a task that another member waits for joins again by itself. Should it not (it has come back
+ * as a static member, which makes no round), the round that it owes is made by then.
+ */
+const withheldTasksPatienceMs = 30_000
 
 /** What the leader sees of a member. */
 export interface MemberSubscription {
@@ -25,17 +43,10 @@ export interface MemberSubscription {
 }
 
 /** What a {@link Leader} is made of. */
-export interface LeaderOptions {
-  readonly client: KafkaClient
+export interface LeaderOptions extends TopicPreparationOptions, Omit<AssignorOptions, 'moves'> {
   readonly topology: Topology
-  readonly applicationId: string
-  /** Of internal topics that are created; -1: the brokers' default. */
-  readonly replicationFactor: number
-  /** Configs for internal topics, over the defaults. */
-  readonly topicConfigs: Readonly<Record<string, string>>
-  /** Milliseconds that windows stay in changelogs after stores forgot them. Default a day. */
-  readonly windowStoreChangelogAdditionalRetention?: number
-  readonly log: Log
+  /** Milliseconds between two looks at lags, while tasks are not where they should be. */
+  readonly probingRebalanceInterval: number
 }
 
 /** What a leader gives to all. */
@@ -46,7 +57,14 @@ export interface LedRound {
   readonly matchedTopics: readonly string[]
 }
 
-const nobody: TaskSet = { active: new Set(), standby: new Set() }
+const nothing: AssignmentData = {
+  error: undefined,
+  tasks: { active: new Set(), standby: new Set() },
+  hosts: new Map(),
+  matchedTopics: [],
+  rejoinInMs: undefined,
+  topicsFingerprint: 0,
+}
 
 /**
  * What the member that leads a round does for all: sees to the internal topics, lists the tasks,
@@ -54,9 +72,11 @@ const nobody: TaskSet = { active: new Set(), standby: new Set() }
  */
 export class Leader {
   readonly #options: LeaderOptions
+  readonly #preparation: TopicPreparation
 
   constructor(options: LeaderOptions) {
     this.#options = options
+    this.#preparation = new TopicPreparation(options)
   }
 
   /** True: which topics are read depends on which there are. */
@@ -73,38 +93,64 @@ export class Leader {
     return matchingTopics(topology, applicationId, names)
   }
 
+  /** What the client knows of the topics that others write, as a number; undefined: not all of them. */
+  knownFingerprint(matchedTopics: readonly string[]): number | undefined {
+    const { client, topology } = this.#options
+    const counts = new Map<string, number>()
+    for (const topic of externalTopics(withTopics(topology, matchedTopics))) {
+      const count = client.partitionCount(topic)
+      if (count === undefined) return undefined
+      counts.set(topic, count)
+    }
+    return fingerprintOf(counts)
+  }
+
   /**
-   * Gives out the tasks. Throws `SOURCE_TOPIC_MISSING`, `INTERNAL_TOPIC_INVALID`, `TOPOLOGY_INVALID`
-   * when two patterns match one topic, `APPLICATION_STOPPED` when a member asks for it, and what the
-   * client throws.
+   * Gives out the tasks, in the form that all members can read. Throws `SOURCE_TOPIC_MISSING`,
+   * `INTERNAL_TOPIC_INVALID`, `TOPOLOGY_INVALID` when two patterns match one topic or topics that are
+   * read side by side differ, `APPLICATION_STOPPED` when a member asks for it, and what the client
+   * throws.
+   *
+   * @param leaderId the member that joins again when a look at the lags is due
    */
-  async assign(members: readonly MemberSubscription[], signal: AbortSignal): Promise<LedRound> {
+  async assign(
+    members: readonly MemberSubscription[],
+    options: { version: UserDataVersion; leaderId: string; signal: AbortSignal },
+  ): Promise<LedRound> {
+    const { version, leaderId, signal } = options
     refuseWhenStopped(members)
     const matchedTopics = await this.matchedTopics(signal)
     const topology = withTopics(this.#options.topology, matchedTopics)
-    const partitionCounts = await this.#prepareTopics(topology, matchedTopics, signal)
-    const target = assignSticky(
-      this.#tasks(topology, partitionCounts),
-      members.map(({ memberId, generation, data }) => ({
-        memberId,
-        generation,
-        processId: data.processId,
-        held: data.held.active,
-        stored: new Set(data.stored),
-      })),
+    const topics = await this.#preparation.prepare(topology, matchedTopics, signal)
+    const ends = await this.#ends(topology, topics, members, options)
+    const { targets, pendingCount } = assignTasks(
+      this.#tasks(topology, topics, ends),
+      members.map(({ memberId, generation, data }) => ({ memberId, generation, ...data })),
+      this.#assignorOptions(version, ends),
     )
-    const granted = withoutTasksInTransit(target, members)
-    const hosts = hostsOf(granted, members)
+    const { tasks, releasing, withheldCount } = grantTasks(targets, members)
+    const hosts = hostsOf(tasks, members)
+    const topicsFingerprint = fingerprintOf(topics.external)
+    const leaderRejoinInMs = this.#rejoinInMs(ends, pendingCount, withheldCount)
     const assignments = new Map(
       members.map(({ memberId }) => {
-        const active = granted.get(memberId) ?? new Set()
-        const userData = encodeAssignment({
-          error: undefined,
-          tasks: { active, standby: new Set() },
-          hosts,
-          matchedTopics,
-        })
-        const assignedPartitions = this.#partitionsOf(topology, active, partitionCounts)
+        const own = tasks.get(memberId) ?? nothing.tasks
+        const userData = encodeAssignment(
+          {
+            error: undefined,
+            tasks: own,
+            hosts,
+            matchedTopics,
+            rejoinInMs: releasing.has(memberId)
+              ? 0
+              : memberId === leaderId
+                ? leaderRejoinInMs
+                : undefined,
+            topicsFingerprint,
+          },
+          version,
+        )
+        const assignedPartitions = this.#partitionsOf(topology, own.active, topics.partitionCounts)
         return [memberId, encodeConsumerAssignment({ assignedPartitions, userData })] as const
       }),
     )
@@ -115,95 +161,80 @@ export class Leader {
   refuse(
     members: readonly { readonly memberId: string }[],
     error: StreamsError,
+    version: UserDataVersion,
   ): Map<string, Uint8Array> {
-    const nothing = { tasks: nobody, hosts: new Map(), matchedTopics: [] }
-    const userData = encodeAssignment({ error, ...nothing })
+    const userData = encodeAssignment({ ...nothing, error }, version)
     const assignment = encodeConsumerAssignment({ assignedPartitions: [], userData })
     return new Map(members.map(({ memberId }) => [memberId, assignment]))
   }
 
   /**
-   * Creates the internal topics that are missing, and checks those that exist. Returns the partition
-   * counts of all topics that are read.
+   * How much there is to read for each task. `unneeded`: one process gets all, or members tell nothing
+   * to compare it with. `unknown`: brokers did not tell.
    */
-  async #prepareTopics(
+  async #ends(
     topology: Topology,
-    matchedTopics: readonly string[],
-    signal: AbortSignal,
-  ): Promise<Map<string, number>> {
-    const { client, applicationId, topicConfigs } = this.#options
-    const { windowStoreChangelogAdditionalRetention: additionalRetention } = this.#options
-    const external = await this.#externalCounts(topology, matchedTopics, signal)
-    const internal = internalTopics(
-      topology,
-      applicationId,
-      external,
-      topicConfigs,
-      additionalRetention,
-    )
-    const existing = await client.topicMetadata(
-      internal.map(({ name }) => name),
-      { fresh: true, signal },
-    )
-    const missing = internal.filter(({ name }) => !existing.has(name))
-    if (missing.length > 0) await this.#create(missing, signal)
-    for (const { name, partitionCount } of internal) {
-      const actual = existing.get(name)?.partitions.length ?? client.partitionCount(name)
-      if (actual !== undefined && actual !== partitionCount) {
-        throw new StreamsError('INTERNAL_TOPIC_INVALID', {
-          topic: name,
-          actual,
-          expected: partitionCount,
-        })
-      }
-    }
-    return allPartitionCounts(topology, applicationId, external)
-  }
-
-  async #create(missing: readonly InternalTopic[], signal: AbortSignal): Promise<void> {
-    const { client, replicationFactor, log } = this.#options
-    const outcomes = await new Admin(client).createTopics(
-      missing.map(({ name, partitionCount, configs }) => ({
-        topic: name,
-        partitions: partitionCount,
-        replicationFactor,
-        configs,
-      })),
-      { signal },
-    )
-    for (const [topic, outcome] of outcomes) {
-      if (outcome === 'created') log.info('created an internal topic', { topic })
+    topics: PreparedTopics,
+    members: readonly MemberSubscription[],
+    options: { version: UserDataVersion; signal: AbortSignal },
+  ): Promise<ReadonlyMap<TaskId, number> | 'unneeded' | 'unknown'> {
+    const { client, applicationId, log } = this.#options
+    const processes = new Set(members.map(({ data }) => data.processId))
+    if (options.version === 1 || processes.size === 1) return 'unneeded'
+    try {
+      return await changelogEnds(client, applicationId, topology, topics, options.signal)
+    } catch (error) {
+      if (!(error instanceof StreamsError) || options.signal.aborted) throw error
+      const detail = 'tasks stay where they are until the ends of the changelogs are known'
+      log.warn(detail, { error: messageOf(error) })
+      return 'unknown'
     }
   }
 
-  async #externalCounts(
-    topology: Topology,
-    matchedTopics: readonly string[],
-    signal: AbortSignal,
-  ): Promise<Map<string, number>> {
-    const { client } = this.#options
-    const topics = topology.subtopologies.flatMap(({ sources }) =>
-      sources.filter(({ internal }) => !internal).flatMap((source) => source.topics),
-    )
-    const metadata = await client.topicMetadata([...new Set(topics)], { fresh: true, signal })
-    return new Map(
-      topics.map((topic) => {
-        const found = metadata.get(topic)
-        if (found === undefined) throw missing(topic, matchedTopics)
-        return [topic, found.partitions.length]
-      }),
-    )
+  #assignorOptions(
+    version: UserDataVersion,
+    ends: ReadonlyMap<TaskId, number> | 'unneeded' | 'unknown',
+  ): AssignorOptions {
+    const { acceptableRecoveryLag, maxWarmupReplicas, rackAwareAssignmentTags } = this.#options
+    const lags = { acceptableRecoveryLag, maxWarmupReplicas, rackAwareAssignmentTags }
+    // Members of a release before version 2 do not run standbys.
+    const standbyReplicas = version === 1 ? 0 : this.#options.standbyReplicas
+    if (ends === 'unneeded') return { ...lags, standbyReplicas, moves: 'at-once' }
+    return { ...lags, standbyReplicas, moves: ends === 'unknown' ? 'never' : 'caught-up' }
   }
 
-  #tasks(topology: Topology, partitionCounts: ReadonlyMap<string, number>): AssignableTask[] {
+  #rejoinInMs(
+    ends: ReadonlyMap<TaskId, number> | 'unneeded' | 'unknown',
+    pendingCount: number,
+    withheldCount: number,
+  ): number | undefined {
+    const { probingRebalanceInterval } = this.#options
+    const reasons = [
+      ends === 'unknown' ? unknownLagsRetryMs : Infinity,
+      pendingCount > 0 ? probingRebalanceInterval : Infinity,
+      withheldCount > 0 ? withheldTasksPatienceMs : Infinity,
+    ]
+    const soonest = Math.min(...reasons)
+    return soonest === Infinity ? undefined : soonest
+  }
+
+  #tasks(
+    topology: Topology,
+    topics: PreparedTopics,
+    ends: ReadonlyMap<TaskId, number> | 'unneeded' | 'unknown',
+  ): AssignableTask[] {
     const { applicationId } = this.#options
     return topology.subtopologies.flatMap((subtopology) => {
       const stateful = subtopology.stores.length > 0
-      const count = taskCount(applicationId, subtopology, partitionCounts)
-      return Array.from({ length: count }, (_, partition) => ({
-        id: taskId(subtopology.id, partition),
-        stateful,
-      }))
+      const logged = subtopology.stores.some(
+        (store) => changelogTopic(applicationId, store) !== undefined,
+      )
+      const count = taskCount(applicationId, subtopology, topics.partitionCounts)
+      return Array.from({ length: count }, (_, partition) => {
+        const id = taskId(subtopology.id, partition)
+        const endSum = typeof ends === 'string' ? 0 : (ends.get(id) ?? 0)
+        return { id, stateful, logged, endSum }
+      })
     })
   }
 
@@ -237,56 +268,26 @@ function refuseWhenStopped(members: readonly MemberSubscription[]): void {
   }
 }
 
-/** One that was listed a moment ago was deleted since: the next list will not have it. */
-function missing(topic: string, matchedTopics: readonly string[]): StreamsError {
-  if (!matchedTopics.includes(topic)) return new StreamsError('SOURCE_TOPIC_MISSING', { topic })
-  return new StreamsError('KAFKA_ERROR', {
-    api: 'Metadata',
-    subject: topic,
-    error: 'UNKNOWN_TOPIC_OR_PARTITION',
-    kafkaRetriable: true,
-  })
-}
-
-/**
- * The first of two phases: a task that somebody else still holds is given to nobody. Its owner finds
- * it missing, commits, closes it and joins again; that next round gives it out. Any claim blocks,
- * however old: two owners at a time are worse than one round more.
- */
-function withoutTasksInTransit(
-  target: ReadonlyMap<string, ReadonlySet<TaskId>>,
-  members: readonly MemberSubscription[],
-): Map<string, Set<TaskId>> {
-  const holders = new Map<TaskId, string[]>()
-  for (const { memberId, data } of members) {
-    for (const id of data.held.active) {
-      const others = holders.get(id)
-      if (others === undefined) holders.set(id, [memberId])
-      else others.push(memberId)
-    }
-  }
-  return new Map(
-    [...target].map(([memberId, tasks]) => [
-      memberId,
-      new Set([...tasks].filter((id) => holders.get(id)?.every((one) => one === memberId) ?? true)),
-    ]),
-  )
+/** Never 0, which says that nobody told. */
+function fingerprintOf(partitionCounts: ReadonlyMap<string, number>): number {
+  const lines = [...partitionCounts].map(([topic, count]) => `${topic} ${count}\n`).sort()
+  return murmur2(Buffer.from(lines.join(''))) >>> 0 || 1
 }
 
 /** Who has what after this round. Members of one process share an endpoint. */
 function hostsOf(
-  granted: ReadonlyMap<string, ReadonlySet<TaskId>>,
+  granted: ReadonlyMap<string, TaskSet>,
   members: readonly MemberSubscription[],
 ): HostMap {
   const hosts = new Map<string, { endpoint: Endpoint; tasks: TaskSet }>()
   for (const { memberId, data } of members) {
     if (data.endpoint === undefined) continue
     const key = hostKey(data.endpoint)
-    const active = [...(hosts.get(key)?.tasks.active ?? []), ...(granted.get(memberId) ?? [])]
-    hosts.set(key, {
-      endpoint: data.endpoint,
-      tasks: { active: new Set(active), standby: new Set() },
-    })
+    const others = hosts.get(key)?.tasks
+    const own = granted.get(memberId)
+    const active = new Set([...(others?.active ?? []), ...(own?.active ?? [])])
+    const standby = new Set([...(others?.standby ?? []), ...(own?.standby ?? [])])
+    hosts.set(key, { endpoint: data.endpoint, tasks: { active, standby } })
   }
   return hosts
 }

@@ -1,0 +1,74 @@
+/**
+ * How long the leader of a group computes who has what: tasks with stores, one standby each, first for a
+ * group that has nothing, then when one more member comes whose state is empty. Prints one JSON line, in
+ * milliseconds; the best of several rounds.
+ *
+ *     npx tsx bench/assignor.ts
+ */
+import { assignTasks, type AssignorOptions } from '../src/group/assignor/assign-tasks.ts'
+import type { AssignableTask, AssignorMember } from '../src/group/assignor/process-state.ts'
+import { progressRunning, type TaskSet } from '../src/group/membership.ts'
+import { taskId } from '../src/processor/record-metadata.ts'
+
+const sizes = [
+  { members: 60, tasks: 500 },
+  { members: 100, tasks: 1000 },
+  { members: 60, tasks: 30_000 },
+  { members: 100, tasks: 100_000 },
+]
+const rounds = 3
+const endSum = 1_000_000
+const options: AssignorOptions = {
+  standbyReplicas: 1,
+  acceptableRecoveryLag: 10_000,
+  maxWarmupReplicas: 2,
+  rackAwareAssignmentTags: ['zone'],
+  moves: 'caught-up',
+}
+const nothing: TaskSet = { active: new Set(), standby: new Set() }
+
+/** A member of its own process that runs and follows this, and has caught up with all of it. */
+function memberWith(index: number, held: TaskSet): AssignorMember {
+  const memberId = `member-${String(index).padStart(3, '0')}`
+  return {
+    memberId,
+    processId: memberId,
+    generation: 1,
+    held,
+    progress: new Map([
+      ...[...held.active].map((id) => [id, progressRunning] as const),
+      ...[...held.standby].map((id) => [id, endSum] as const),
+    ]),
+    tags: new Map([['zone', `zone-${index % 3}`]]),
+  }
+}
+
+function bestOf(run: () => unknown): number {
+  let best = Infinity
+  for (let round = 0; round < rounds; round += 1) {
+    const startedAt = performance.now()
+    run()
+    best = Math.min(best, performance.now() - startedAt)
+  }
+  return Math.round(best * 10) / 10
+}
+
+const results: Record<string, { fresh: number; newcomer: number }> = {}
+for (const size of sizes) {
+  const tasks: AssignableTask[] = Array.from({ length: size.tasks }, (_, index) => ({
+    id: taskId(index % 10, Math.floor(index / 10)),
+    stateful: true,
+    logged: true,
+    endSum,
+  }))
+  const members = Array.from({ length: size.members }, (_, index) => memberWith(index, nothing))
+  const fresh = bestOf(() => assignTasks(tasks, members, options))
+  const { targets } = assignTasks(tasks, members, options)
+  const busy = members.map(({ memberId }, index) =>
+    memberWith(index, targets.get(memberId) ?? nothing),
+  )
+  const grown = [...busy, memberWith(size.members, nothing)]
+  const newcomer = bestOf(() => assignTasks(tasks, grown, options))
+  results[`${size.members} members, ${size.tasks} tasks`] = { fresh, newcomer }
+}
+console.log(JSON.stringify({ bench: 'assignor', unit: 'ms', ...results }))

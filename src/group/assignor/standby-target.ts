@@ -1,0 +1,200 @@
+import { compareNearness, type AssignorTask, type ProcessState } from './process-state.ts'
+
+/** How copies are spread. */
+export interface StandbyOptions {
+  /** Copies of each task beside the active one. */
+  readonly standbyReplicas: number
+  /** Tags by which copies are kept apart, such as `zone`. */
+  readonly rackTags: readonly string[]
+  /** False: whoever follows a task goes on with it, however uneven that is. */
+  readonly isBalancing: boolean
+}
+
+/**
+ * Sets who is to follow the tasks that have changelogs. Java's DefaultStandbyTaskAssignor and
+ * ClientTagAwareStandbyTaskAssignor.
+ *
+ * - Never two copies in one process, the active one included: with too few processes there are fewer.
+ * - As far as there is a choice, never where a tag has the same value as at another copy.
+ * - Sticky: who follows a task goes on with it, as long as the copies of both roles are even.
+ */
+export function placeStandbys(
+  tasks: readonly AssignorTask[],
+  processes: readonly ProcessState[],
+  options: StandbyOptions,
+): void {
+  if (options.standbyReplicas === 0 || processes.length < 2) return
+  const placement = new Placement(processes, options)
+  const logged = tasks.filter(({ isLogged }) => isLogged)
+  for (const task of logged) placement.keep(task)
+  for (const task of logged) placement.fill(task)
+  if (options.isBalancing) placement.balance()
+}
+
+class Placement {
+  readonly #processes: readonly ProcessState[]
+  readonly #replicas: number
+  readonly #rackTags: readonly string[]
+  /** Where the copies of a task are, the active one first. */
+  readonly #holders = new Map<AssignorTask, ProcessState[]>()
+  /** How many tasks that the one runs the other follows, by both their numbers. */
+  readonly #pairs: number[]
+
+  constructor(processes: readonly ProcessState[], options: StandbyOptions) {
+    this.#processes = processes
+    this.#replicas = Math.min(options.standbyReplicas, processes.length - 1)
+    this.#rackTags = options.rackTags
+    this.#pairs = Array.from({ length: processes.length ** 2 }, () => 0)
+    for (const process of processes)
+      for (const task of process.active) this.#holders.set(task, [process])
+  }
+
+  /** Lets those who follow the task go on with it, the nearest first. */
+  keep(task: AssignorTask): void {
+    for (const { process } of task.copies) {
+      if (this.#missing(task) === 0) return
+      if (!process.heldStandby.has(task.id) || process.has(task)) continue
+      if (this.#clashes(task, process) <= this.#leastClashes(task)) this.#add(task, process)
+    }
+  }
+
+  /** Finds the processes that are still wanted. */
+  fill(task: AssignorTask): void {
+    while (this.#missing(task) > 0) {
+      const process = this.#best(task)
+      if (process === undefined) return
+      this.#add(task, process)
+    }
+  }
+
+  /** Moves copies from who has more to who has fewer, until nobody has two more than another. */
+  balance(): void {
+    // Every move brings two loads nearer to each other: this comes to an end.
+    for (let hasMoved = true; hasMoved;) {
+      hasMoved = false
+      for (const receiver of [...this.#processes].sort(byLoad))
+        while (this.#takeOne(receiver)) hasMoved = true
+    }
+  }
+
+  /** True: the receiver has got a copy of one that had more. */
+  #takeOne(receiver: ProcessState): boolean {
+    const count = receiver.active.size + receiver.standby.size
+    const after = (count + 1) / receiver.capacity
+    const givers = this.#processes.filter((giver) => {
+      const left = giver.active.size + giver.standby.size - 1
+      return giver !== receiver && left / giver.capacity >= after
+    })
+    for (const giver of givers.sort((a, b) => b.load - a.load || a.index - b.index)) {
+      const task = this.#easiestToMove(giver, receiver)
+      if (task === undefined) continue
+      this.#remove(task, giver)
+      this.#add(task, receiver)
+      return true
+    }
+    return false
+  }
+
+  /** The one to which the receiver is nearest; undefined: none may move there. */
+  #easiestToMove(giver: ProcessState, receiver: ProcessState): AssignorTask | undefined {
+    let best: AssignorTask | undefined
+    for (const task of giver.standby) {
+      if (receiver.has(task) || !this.#mayMove(task, giver, receiver)) continue
+      const order =
+        best === undefined ? -1 : compareTasksAt(receiver, task, best) || best.index - task.index
+      if (order < 0) best = task
+    }
+    return best
+  }
+
+  /** It does not come to lie closer to the other copies. */
+  #mayMove(task: AssignorTask, giver: ProcessState, receiver: ProcessState): boolean {
+    if (this.#rackTags.length === 0) return true
+    const others = (this.#holders.get(task) ?? []).filter((holder) => holder !== giver)
+    return this.#clashesWith(others, receiver) <= this.#clashesWith(others, giver)
+  }
+
+  #missing(task: AssignorTask): number {
+    return this.#replicas + 1 - (this.#holders.get(task)?.length ?? 0)
+  }
+
+  /**
+   * The one whose tags are the most different, then the least loaded; and among those the one that
+   * follows the fewest of the same owner, so that not one has to take over all when that one fails.
+   */
+  #best(task: AssignorTask): ProcessState | undefined {
+    let best: ProcessState | undefined
+    for (const process of this.#processes) {
+      if (process.has(task)) continue
+      const order =
+        best === undefined
+          ? -1
+          : this.#clashes(task, process) - this.#clashes(task, best) ||
+            process.load - best.load ||
+            compareNearness(task.nearnessAt(process), task.nearnessAt(best)) ||
+            this.#pairCount(task, process) - this.#pairCount(task, best)
+      if (order < 0) best = process
+    }
+    return best
+  }
+
+  #leastClashes(task: AssignorTask): number {
+    if (this.#rackTags.length === 0) return 0
+    const candidates = this.#processes.filter((process) => !process.has(task))
+    return Math.min(...candidates.map((process) => this.#clashes(task, process)))
+  }
+
+  #clashes(task: AssignorTask, process: ProcessState): number {
+    if (this.#rackTags.length === 0) return 0
+    return this.#clashesWith(this.#holders.get(task) ?? [], process)
+  }
+
+  /** How many copies share the value of a tag with the process, summed over the tags. */
+  #clashesWith(holders: readonly ProcessState[], { tags }: ProcessState): number {
+    let clashes = 0
+    for (const tag of this.#rackTags) {
+      const value = tags.get(tag)
+      for (const holder of holders) if (holder.tags.get(tag) === value) clashes += 1
+    }
+    return clashes
+  }
+
+  #add(task: AssignorTask, process: ProcessState): void {
+    process.standby.add(task)
+    const holders = this.#holders.get(task)
+    const pair = this.#pair(task, process)
+    holders?.push(process)
+    if (pair !== undefined) this.#pairs[pair] = (this.#pairs[pair] ?? 0) + 1
+  }
+
+  #remove(task: AssignorTask, process: ProcessState): void {
+    process.standby.delete(task)
+    const holders = this.#holders.get(task) ?? []
+    const pair = this.#pair(task, process)
+    holders.splice(holders.indexOf(process), 1)
+    if (pair !== undefined) this.#pairs[pair] = (this.#pairs[pair] ?? 0) - 1
+  }
+
+  #pairCount(task: AssignorTask, process: ProcessState): number {
+    const pair = this.#pair(task, process)
+    return pair === undefined ? 0 : (this.#pairs[pair] ?? 0)
+  }
+
+  #pair(task: AssignorTask, process: ProcessState): number | undefined {
+    const owner = this.#holders.get(task)?.[0]
+    return owner === undefined ? undefined : owner.index * this.#processes.length + process.index
+  }
+}
+
+function byLoad(a: ProcessState, b: ProcessState): number {
+  return a.load - b.load || a.index - b.index
+}
+
+function compareTasksAt(process: ProcessState, a: AssignorTask, b: AssignorTask): number {
+  const [left, right] = [a.copyAt(process), b.copyAt(process)]
+  return (
+    compareNearness(a.nearnessAt(process), b.nearnessAt(process)) ||
+    Number(left === undefined) - Number(right === undefined) ||
+    a.lagAt(process) - b.lagAt(process)
+  )
+}
