@@ -61,7 +61,11 @@ describe('a new connection', () => {
   })
 
   test.each([
-    [{ errorCode: 33, mechanisms: ['GSSAPI', 'OAUTHBEARER'] }, 'SASL_MECHANISM_UNSUPPORTED', 'GSSAPI, OAUTHBEARER'],
+    [
+      { errorCode: 33, mechanisms: ['GSSAPI', 'OAUTHBEARER'] },
+      'SASL_MECHANISM_UNSUPPORTED',
+      'GSSAPI, OAUTHBEARER',
+    ],
     [{ errorCode: 33, mechanisms: [] }, 'SASL_MECHANISM_UNSUPPORTED', 'but none'],
     [{ errorCode: 34, mechanisms: [] }, 'SASL_AUTHENTICATION_FAILED', 'wants no authentication'],
   ])('ends when the handshake is answered with %j', async (answer, code, text) => {

@@ -101,7 +101,9 @@ describe('oauthbearer', () => {
 
   test('sends the token with its extensions', async () => {
     const options = bearer(() => ({ value: 'abc.def-_', extensions: { traceId: '1 2' } }))
-    expect(await converse(options, [''])).toEqual(['n,,\x01auth=Bearer abc.def-_\x01traceId=1 2\x01\x01'])
+    expect(await converse(options, [''])).toEqual([
+      'n,,\x01auth=Bearer abc.def-_\x01traceId=1 2\x01\x01',
+    ])
   })
 
   test('hears the reason of a refusal before the refusal', async () => {
@@ -133,7 +135,14 @@ describe('oauthbearer', () => {
     [{ value: 'a', extensions: { 'a b': 'x' } }],
     [{ value: 'a', extensions: { a: 'x\x01' } }],
   ])('%j is not sent', async (token) => {
-    expect(await failureOf(converse(bearer(() => token), ['']))).toMatchObject({
+    expect(
+      await failureOf(
+        converse(
+          bearer(() => token),
+          [''],
+        ),
+      ),
+    ).toMatchObject({
       code: 'CONFIG_INVALID',
       context: { option: 'sasl.token' },
     })

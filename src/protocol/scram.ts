@@ -143,9 +143,7 @@ export function parseServerFinal(
   const groups = serverFinalPattern.exec(text)?.groups
   if (groups === undefined) return undefined
   const { error, signature = '' } = groups
-  return error === undefined
-    ? { signature: Buffer.from(signature, 'base64') }
-    : { refusal: error }
+  return error === undefined ? { signature: Buffer.from(signature, 'base64') } : { refusal: error }
 }
 
 /** What both sides sign. */

@@ -157,7 +157,10 @@ describe('SASL', () => {
     ['SCRAM-SHA-256', alice('scram-sha-256')],
     ['SCRAM-SHA-512', alice('scram-sha-512')],
     ['OAUTHBEARER', bearer()],
-    ['SCRAM with an odd password', { ...alice('scram-sha-512'), username: 'odd', password: oddPassword }],
+    [
+      'SCRAM with an odd password',
+      { ...alice('scram-sha-512'), username: 'odd', password: oddPassword },
+    ],
   ]
 
   test.each(ways)('by %s, in the open and through TLS', async (_name, sasl) => {

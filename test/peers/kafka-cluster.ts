@@ -267,10 +267,7 @@ const classPath = (library: string): string =>
 function format(
   library: string,
   clusterId: string,
-  {
-    properties,
-    scramUsers,
-  }: { properties: string; scramUsers: Readonly<Record<string, string>> },
+  { properties, scramUsers }: { properties: string; scramUsers: Readonly<Record<string, string>> },
 ): void {
   const tool = ['-cp', classPath(library), 'kafka.tools.StorageTool']
   const users = Object.entries(scramUsers).flatMap(([name, password]) =>
