@@ -7,6 +7,8 @@ export interface BatchScan {
   readonly bytes: number
   /** The offset after the last whole batch; the given one when there is none. */
   readonly nextOffset: number
+  /** In which the leader took the last whole batch; -1: there is none, or it is not known. */
+  readonly leaderEpoch: number
 }
 
 /**
@@ -17,6 +19,7 @@ export interface BatchScan {
 export function scanBatches(records: Buffer, startOffset: number): BatchScan {
   let position = 0
   let nextOffset = startOffset
+  let leaderEpoch = -1
   while (records.length - position >= batchPosition.records) {
     const offset = readInt64(records, position)
     const magic = records.readInt8(position + batchPosition.magic)
@@ -34,7 +37,8 @@ export function scanBatches(records: Buffer, startOffset: number): BatchScan {
       })
     }
     nextOffset = Math.max(nextOffset, offset + lastOffsetDelta + 1)
+    leaderEpoch = records.readInt32BE(position + batchPosition.partitionLeaderEpoch)
     position += lengthEnd + length
   }
-  return { bytes: position, nextOffset }
+  return { bytes: position, nextOffset, leaderEpoch }
 }

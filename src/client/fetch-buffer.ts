@@ -63,8 +63,8 @@ export class FetchBuffer {
 
   /** Adds a partition, or moves the one that is there. */
   assign(assigned: FetchAssignment): void {
-    const { topic, partition, offset } = assigned
-    this.seek(this.find(topic, partition) ?? this.#add(assigned), offset)
+    const { topic, partition, offset, leaderEpoch } = assigned
+    this.seek(this.find(topic, partition) ?? this.#add(assigned), offset, leaderEpoch)
   }
 
   remove(partition: FetchPartition): void {
@@ -75,9 +75,9 @@ export class FetchBuffer {
     if (ofTopic?.size === 0) this.#partitions.delete(partition.topic)
   }
 
-  seek(partition: FetchPartition, offset: FetchAssignment['offset']): void {
+  seek(partition: FetchPartition, offset: FetchAssignment['offset'], leaderEpoch = -1): void {
     this.#drop(partition)
-    partition.seek(offset)
+    partition.seek(offset, leaderEpoch)
   }
 
   pause(partition: FetchPartition): void {
@@ -94,9 +94,9 @@ export class FetchBuffer {
   }
 
   /** Takes over an answer; true when it brought batches. Throws as `FetchPartition.add`. */
-  add(partition: FetchPartition, fetched: FetchedPartition): boolean {
+  add(partition: FetchPartition, fetched: FetchedPartition, leaderEpoch: number): boolean {
     const bytesBefore = partition.bufferedBytes
-    if (!partition.add(fetched)) return false
+    if (!partition.add(fetched, leaderEpoch)) return false
     const bytes = partition.bufferedBytes - bytesBefore
     this.#bytes += bytes
     if (partition.isPaused) this.#pausedBytes += bytes

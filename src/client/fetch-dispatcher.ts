@@ -6,12 +6,12 @@ import type { ResponseOf } from '../protocol/schema.ts'
 import { lifeController } from './deadline.ts'
 import type { FetchBuffer } from './fetch-buffer.ts'
 import type { FetchPartition } from './fetch-partition.ts'
-import type { FetchStart } from './fetched-records.ts'
 import { isolationLevel, type Isolation } from './isolation.ts'
 import { isLeaderError, kafkaFailure } from './kafka-failure.ts'
 import type { ConnectionPurpose, KafkaClient } from './kafka-client.ts'
 import { LeaderRefresh } from './leader-refresh.ts'
-import { groupByTopic, listOffsetsOf, type OffsetAt } from './list-offsets.ts'
+import { groupByTopic } from './list-offsets.ts'
+import { OpenQuestions, PositionQuestions, type AskedPartition } from './position-questions.ts'
 
 /** From v13 on Fetch names topics by id only, which older brokers do not tell. */
 const fetchVersionMax = 12
@@ -36,11 +36,6 @@ export interface FetchLimits {
  */
 type Lane = 'bulk' | 'tail'
 
-interface AskedPartition {
-  readonly partition: FetchPartition
-  readonly generation: number
-}
-
 type PartitionAnswer = ResponseOf<typeof fetch>['responses'][number]['partitions'][number]
 
 /**
@@ -61,6 +56,7 @@ export class FetchDispatcher {
   readonly #running = new Set<Promise<void>>()
   #isDue = false
   #retryTimer: Timer | undefined
+  readonly #positions: PositionQuestions
   readonly #life = lifeController()
   readonly #leaders: LeaderRefresh
 
@@ -74,6 +70,14 @@ export class FetchDispatcher {
       topics: () => buffer.topics,
       onEnd: () => this.schedule(),
       onClosed: () => this.#life.abort(),
+    })
+    this.#positions = new PositionQuestions({
+      client,
+      buffer,
+      isolation: limits.isolation,
+      signal: this.#life.signal,
+      onError: (partition, api, code) => this.#takeError(partition, api, code),
+      postpone: (partition) => this.#postpone(partition),
     })
   }
 
@@ -160,8 +164,10 @@ export class FetchDispatcher {
 
   #ask(node: number, due: FetchPartition[]): void {
     const lost = due.filter((partition) => partition.wanted !== undefined)
-    if (lost.length > 0) this.#run(node, lost, (asked) => this.#listOffsets(node, asked))
-    const fetched = due.filter((partition) => partition.wanted === undefined)
+    if (lost.length > 0) this.#run(node, lost, (asked) => this.#positions.find(node, asked))
+    const moved = due.filter((partition) => partition.mustCheck(this.#leaderEpochOf(partition)))
+    if (moved.length > 0) this.#run(node, moved, (asked) => this.#positions.check(node, asked))
+    const fetched = due.filter((partition) => partition.wanted === undefined && !partition.isAsked)
     if (fetched.length === 0) return
     fetched.sort((a, b) => a.turn - b.turn)
     const isTailFree = !this.#busy.has(`${node}/tail`)
@@ -172,6 +178,10 @@ export class FetchDispatcher {
     // Partitions that have caught up wait here, briefly, until they can join the long poll.
     const isBridge = bulk.every((partition) => partition.isCaughtUp)
     this.#fetchIn('bulk', node, bulk, isBridge ? bridgeWaitMs : 0)
+  }
+
+  #leaderEpochOf({ topic, partition }: FetchPartition): number {
+    return this.#client.leaderOf(topic, partition)?.leaderEpoch ?? -1
   }
 
   #fetchIn(lane: Lane, node: number, due: FetchPartition[], waitMs: number): void {
@@ -194,7 +204,8 @@ export class FetchDispatcher {
   ): void {
     const asked = due.map((partition) => {
       partition.isAsked = true
-      return { partition, generation: partition.generation }
+      const { generation } = partition
+      return { partition, generation, leaderEpoch: this.#leaderEpochOf(partition) }
     })
     const run = question(asked)
       .then(() => {
@@ -219,15 +230,14 @@ export class FetchDispatcher {
   ): Promise<void> {
     const { fetchMinBytes, fetchMaxBytes, maxPartitionFetchBytes, bufferBytesMax } = this.#limits
     const room = bufferBytesMax - this.#buffer.pollableBytes
-    const topics = groupByTopic(asked.map(({ partition }) => partition)).map(([topic, rows]) => ({
-      topic,
-      partitions: rows.map(({ partition, fetchOffset }) => ({
-        partition,
-        currentLeaderEpoch: this.#client.leaderOf(topic, partition)?.leaderEpoch ?? -1,
-        fetchOffset,
-        partitionMaxBytes: maxPartitionFetchBytes,
-      })),
+    const rows = asked.map(({ partition, leaderEpoch }) => ({
+      topic: partition.topic,
+      partition: partition.partition,
+      currentLeaderEpoch: leaderEpoch,
+      fetchOffset: partition.fetchOffset,
+      partitionMaxBytes: maxPartitionFetchBytes,
     }))
+    const topics = groupByTopic(rows).map(([topic, partitions]) => ({ topic, partitions }))
     const response = await this.#client.request(
       fetch,
       {
@@ -253,18 +263,15 @@ export class FetchDispatcher {
   }
 
   #takeResponse(response: ResponseOf<typeof fetch>, asked: AskedPartition[]): void {
-    const open = new Map(asked.map((entry) => [entry.partition, entry.generation]))
+    const open = new OpenQuestions(this.#buffer, asked)
     const additionsBefore = this.#buffer.additions
     for (const { topic, partitions } of response.responses) {
       for (const answer of partitions) {
-        const partition = this.#buffer.find(topic, answer.partitionIndex)
-        // Moved or taken away meanwhile, or never asked for.
-        if (partition === undefined || open.get(partition) !== partition.generation) continue
-        open.delete(partition)
-        this.#takeAnswer(partition, answer)
+        const question = open.take(topic, answer.partitionIndex)
+        if (question !== undefined) this.#takeAnswer(question, answer)
       }
     }
-    this.#postponeUnanswered(open)
+    for (const partition of open.unanswered()) this.#postpone(partition)
     if (this.#buffer.additions === additionsBefore) this.#postponeUnfulfilled(asked)
     this.#buffer.wakeIfReady()
   }
@@ -277,13 +284,13 @@ export class FetchDispatcher {
     }
   }
 
-  #takeAnswer(partition: FetchPartition, answer: PartitionAnswer): void {
+  #takeAnswer({ partition, leaderEpoch }: AskedPartition, answer: PartitionAnswer): void {
     if (answer.errorCode !== errorCode.NONE) {
       this.#takeError(partition, fetch.name, answer.errorCode)
       return
     }
     try {
-      this.#buffer.add(partition, answer)
+      this.#buffer.add(partition, answer, leaderEpoch)
     } catch (error) {
       if (!(error instanceof StreamsError)) throw error
       this.#buffer.stop(partition, error)
@@ -324,36 +331,6 @@ export class FetchDispatcher {
     partition.postpone(this.#client.clock.monotonic())
   }
 
-  async #listOffsets(node: number, asked: AskedPartition[]): Promise<void> {
-    const wanted = asked.map(({ partition }) => ({
-      topic: partition.topic,
-      partition: partition.partition,
-      at: placeOf(partition.wanted ?? 'latest'),
-    }))
-    const listed = await listOffsetsOf(this.#client, node, wanted, {
-      isolation: this.#limits.isolation,
-      signal: this.#life.signal,
-    })
-    const open = new Map(asked.map((entry) => [entry.partition, entry.generation]))
-    for (const { topic, partition: number, errorCode: code, offset } of listed) {
-      const partition = this.#buffer.find(topic, number)
-      if (partition === undefined || open.get(partition) !== partition.generation) continue
-      open.delete(partition)
-      if (code !== errorCode.NONE) this.#takeError(partition, 'ListOffsets', code)
-      else if (offset >= 0) partition.found(offset)
-      else if (!partition.foundNone()) this.#postpone(partition)
-    }
-    this.#postponeUnanswered(open)
-    this.#buffer.wakeIfReady()
-  }
-
-  /** A partition without an answer would otherwise be asked for again at once, for ever. */
-  #postponeUnanswered(open: ReadonlyMap<FetchPartition, number>): void {
-    for (const [partition, generation] of open) {
-      if (partition.generation === generation) this.#postpone(partition)
-    }
-  }
-
   /** A whole request failed: its broker may be away, so its partitions may be led by another. */
   #failed(node: number, asked: AskedPartition[], error: unknown): void {
     if (this.#life.signal.aborted || this.#endsWith(error)) return
@@ -376,8 +353,4 @@ export class FetchDispatcher {
     this.#life.abort()
     return true
   }
-}
-
-function placeOf(wanted: FetchStart): OffsetAt {
-  return typeof wanted === 'object' ? wanted.time : wanted
 }

@@ -49,6 +49,8 @@ export class FetchPartition {
   bufferedBytes = 0
   highWatermark: number | undefined
   #lastStableOffset: number | undefined
+  #offsetEpoch = -1
+  #checkedEpoch = -1
   #position: number | undefined
 
   constructor(options: {
@@ -75,14 +77,34 @@ export class FetchPartition {
     return this.#isolation === 'read_committed' ? this.#lastStableOffset : this.highWatermark
   }
 
+  /** Leader epoch of the record before `fetchOffset`; -1: not known. */
+  get offsetEpoch(): number {
+    return this.#offsetEpoch
+  }
+
+  /** A leader of this epoch is not known to have the records before `fetchOffset`. */
+  mustCheck(leaderEpoch: number): boolean {
+    return this.wanted === undefined && this.#offsetEpoch >= 0 && leaderEpoch > this.#checkedEpoch
+  }
+
+  /** Whether the records before `fetchOffset` are there, when those of their epoch end like this. */
+  isInLog(epochEndOffset: number): boolean {
+    return epochEndOffset >= this.fetchOffset
+  }
+
+  /** A leader of this epoch has the records before `fetchOffset`. */
+  checkedBy(leaderEpoch: number): void {
+    this.#checkedEpoch = leaderEpoch
+  }
+
   /** Nothing new is known to be there: a request for it alone may be held by the broker. */
   get isCaughtUp(): boolean {
     const end = this.readableEnd
     return end !== undefined && this.fetchOffset >= end
   }
 
-  /** Starts anew from there; what is buffered is dropped. */
-  seek(offset: number | FetchStart): void {
+  /** Starts anew from there, behind a record of that leader epoch; what is buffered is dropped. */
+  seek(offset: number | FetchStart, leaderEpoch = -1): void {
     this.generation += 1
     this.isAsked = false
     this.isStopped = false
@@ -92,8 +114,10 @@ export class FetchPartition {
     // What was known may be from before; unknown means that the broker must not hold the request.
     this.highWatermark = undefined
     this.#lastStableOffset = undefined
-    if (typeof offset === 'number') this.found(offset)
-    else {
+    if (typeof offset === 'number') {
+      this.found(offset)
+      this.#offsetEpoch = leaderEpoch
+    } else {
       this.wanted = offset
       this.#position = undefined
     }
@@ -104,6 +128,8 @@ export class FetchPartition {
     this.#backoff.reset()
     this.wanted = undefined
     this.fetchOffset = offset
+    this.#offsetEpoch = -1
+    this.#checkedEpoch = -1
     // What is buffered comes from before a gap in the log and is still to be polled.
     if (this.buffered.length === 0) this.#position = offset
   }
@@ -127,16 +153,20 @@ export class FetchPartition {
   }
 
   /**
-   * Takes over an answer; true when it brought batches, aborted ones included. Throws
-   * `RECORD_BATCH_CORRUPT`, `RECORD_BATCH_UNSUPPORTED`.
+   * Takes over an answer of the leader of this epoch; true when it brought batches, aborted ones
+   * included. Throws `RECORD_BATCH_CORRUPT`, `RECORD_BATCH_UNSUPPORTED`.
    */
-  add(fetched: FetchedPartition): boolean {
+  add(fetched: FetchedPartition, leaderEpoch: number): boolean {
     const { highWatermark, lastStableOffset, abortedTransactions } = fetched
     this.highWatermark = highWatermark
     // A broker that does not tell has no open transaction.
     this.#lastStableOffset = lastStableOffset < 0 ? highWatermark : lastStableOffset
     const startOffset = this.fetchOffset
-    const { bytes, nextOffset } = scanBatches(fetched.records ?? noBytes, startOffset)
+    const {
+      bytes,
+      nextOffset,
+      leaderEpoch: offsetEpoch,
+    } = scanBatches(fetched.records ?? noBytes, startOffset)
     // Batches that all lie before the offset would be fetched for ever.
     if (nextOffset === startOffset) return false
     const records = (fetched.records ?? noBytes).subarray(0, bytes)
@@ -145,6 +175,8 @@ export class FetchPartition {
     } else this.#addCommitted(records, { ...fetched, abortedTransactions }, nextOffset)
     this.#backoff.reset()
     this.fetchOffset = nextOffset
+    this.#offsetEpoch = offsetEpoch
+    this.#checkedEpoch = leaderEpoch
     return true
   }
 

@@ -17,6 +17,11 @@ export type FetchStart = 'earliest' | 'latest' | { readonly time: number }
 export interface FetchAssignment extends TopicPartition {
   /** The first offset wanted, or where to look for it. */
   readonly offset: number | FetchStart
+  /**
+   * Of the record before the offset, by which a log that was cut is found out. Default -1: not known,
+   * the log is believed.
+   */
+  readonly leaderEpoch?: number
   /** Default: that of the fetcher. */
   readonly offsetReset?: OffsetReset
 }

@@ -35,17 +35,18 @@ export class WorkerInputs {
    * where it has not, and its source allows no other start.
    */
   add(inputs: readonly TaskInput[], committed: readonly CommittedOffset[]): void {
-    const offsets = new Map(
-      committed.map(({ topic, partition, offset }) => [partitionKey(topic, partition), offset]),
+    const known = new Map(
+      committed.map((commit) => [partitionKey(commit.topic, commit.partition), commit]),
     )
     this.#fetcher.assign(
       inputs.map(({ topic, partition, offsetReset }) => {
         const reset = this.#options.isInternal(topic)
           ? 'earliest'
           : (offsetReset ?? this.#options.offsetReset)
-        const committed = offsets.get(partitionKey(topic, partition))
-        const offset = committed ?? this.#startOf(topic, partition, reset)
-        return { topic, partition, offset, offsetReset: reset }
+        const commit = known.get(partitionKey(topic, partition))
+        const offset = commit?.offset ?? this.#startOf(topic, partition, reset)
+        const leaderEpoch = commit?.leaderEpoch ?? -1
+        return { topic, partition, offset, leaderEpoch, offsetReset: reset }
       }),
     )
   }

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { createLog, silentLog, type Log } from '../base/log.ts'
 import type { DeserializationErrorHandler, ErrorHandlerContext } from '../error-handlers.ts'
 import { StreamsMetrics } from '../metrics/streams-metrics.ts'
+import { patchLeaderEpoch } from '../protocol/record-batch-patch.ts'
 import { RecordBatchBuilder } from '../protocol/record-builder.ts'
 import { serdes } from '../serde/serdes.ts'
 import { noHeaders } from '../store/state-store.ts'
@@ -106,6 +107,25 @@ function drain(queue: RecordQueue): unknown[][] {
   for (let row = drainOne(queue); row !== undefined; row = drainOne(queue)) rows.push(row)
   return rows
 }
+
+test('the leader epoch is that of the batch at the position, then that of the last one', () => {
+  const queue = queueOf()
+  expect(queue.leaderEpoch).toBe(-1)
+  const [first, second] = [
+    batch(0, [{ timestamp: 1 }, { timestamp: 2 }]),
+    batch(2, [{ timestamp: 3 }]),
+  ]
+  patchLeaderEpoch(first, 4)
+  patchLeaderEpoch(second, 7)
+  queue.add(Buffer.concat([first, second]), 0)
+  const epochs: number[] = []
+  while (queue.advance()) {
+    epochs.push(queue.leaderEpoch)
+    queue.take()
+  }
+  expect(epochs).toEqual([4, 4, 7])
+  expect(queue.leaderEpoch).toBe(7)
+})
 
 describe('the records of a partition', () => {
   test('come out decoded, in the order of their offsets, over several batches and fetches', () => {

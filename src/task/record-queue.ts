@@ -61,6 +61,11 @@ export class RecordQueue {
 
   /** The largest timestamp taken from here, -1 before the first. */
   partitionTime = -1
+  /**
+   * Leader epoch of the batch at the position, or of the last one when it is used up; -1: not known.
+   * Committed, so that whoever reads on can ask whether the log was cut.
+   */
+  leaderEpoch = -1
   /** The offset of the last commit; undefined: none yet. */
   committedPosition: number | undefined
 
@@ -183,6 +188,7 @@ export class RecordQueue {
           // to the batch's end when its last record is done, which is when this loop runs again.
           this.#batchEnds(reader.baseOffset)
           this.#batchNextOffset = reader.nextOffset
+          this.leaderEpoch = reader.partitionLeaderEpoch
           if (!reader.isControl) return true
           this.#recordsLeftInChunk -= reader.recordCount
           reader.skipBatch()

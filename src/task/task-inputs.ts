@@ -77,10 +77,11 @@ export class TaskInputs {
 
   /** Takes up where the group left off; offsets of other partitions are passed over. */
   takeCommitted(committed: readonly CommittedOffset[], metadata: ProcessorMetadata): void {
-    for (const { topic, partition, offset, metadata: text } of committed) {
+    for (const { topic, partition, offset, leaderEpoch = -1, metadata: text } of committed) {
       const queue = this.queue(topic, partition)
       if (queue === undefined) continue
       queue.committedPosition = offset
+      queue.leaderEpoch = leaderEpoch
       const { partitionTime, processors } = decodeMetadata(text)
       queue.partitionTime = partitionTime
       metadata.merge(processors)
@@ -110,13 +111,14 @@ export class TaskInputs {
   offsets(metadata: ProcessorMetadata): CommittedOffset[] {
     const offsets: CommittedOffset[] = []
     for (const queue of this.group.queues) {
-      const { topic, partition, position, partitionTime } = queue
+      const { topic, partition, position, leaderEpoch, partitionTime } = queue
       // What processors keep goes with every partition: whichever is read back later has it.
       if (position === undefined || !(hasMoved(queue) || metadata.needsCommit)) continue
       offsets.push({
         topic,
         partition,
         offset: position,
+        ...(leaderEpoch >= 0 && { leaderEpoch }),
         metadata: encodeMetadata(partitionTime, metadata),
       })
     }

@@ -29,6 +29,8 @@ export interface CommittedOffset {
   readonly offset: number
   /** Kafka Streams' metadata string: it carries the partition time. Empty when there is none. */
   readonly metadata: string
+  /** Of the record at the offset, or of the one before it. Default -1: not known. */
+  readonly leaderEpoch?: number
 }
 
 /** The changelog partition of one store of a task. */

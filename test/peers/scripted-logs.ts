@@ -11,7 +11,9 @@ import type { AbortedTransaction } from '../../src/client/committed-runs.ts'
 import { errorCode } from '../../src/protocol/error-codes.ts'
 import { fetch } from '../../src/protocol/messages/1-fetch.ts'
 import { listOffsets } from '../../src/protocol/messages/2-list-offsets.ts'
-import { patchBaseOffset } from '../../src/protocol/record-batch-patch.ts'
+import { offsetForLeaderEpoch } from '../../src/protocol/messages/23-offset-for-leader-epoch.ts'
+import { batchPosition } from '../../src/protocol/record-batch-layout.ts'
+import { patchBaseOffset, patchLeaderEpoch } from '../../src/protocol/record-batch-patch.ts'
 import { RecordBatchReader } from '../../src/protocol/record-batch.ts'
 import { RecordBatchBuilder } from '../../src/protocol/record-builder.ts'
 import { ScriptedCluster } from './scripted-cluster.ts'
@@ -32,7 +34,8 @@ export class ScriptedLog {
     return this.end
   }
 
-  append(): void {
+  /** The leader epoch -1 is what a broker without any writes. */
+  append(leaderEpoch = -1): void {
     const builder = new RecordBatchBuilder()
     const base = this.end
     for (let index = 0; index < 3; index += 1) {
@@ -44,7 +47,21 @@ export class ScriptedLog {
     }
     const batch = builder.build({ producerId: -1, producerEpoch: -1, baseSequence: -1 })
     patchBaseOffset(batch, base)
+    patchLeaderEpoch(batch, leaderEpoch)
     this.batches.push(batch)
+  }
+
+  /** Where the records of an epoch end, and the last epoch up to it of which there are any. */
+  epochEnd(epoch: number): { leaderEpoch: number; endOffset: number } {
+    const epochs = this.batches.map((batch) =>
+      batch.readInt32BE(batchPosition.partitionLeaderEpoch),
+    )
+    const later = epochs.findIndex((one) => one > epoch)
+    const last = later < 0 ? epochs.length : later
+    const known = epochs[last - 1]
+    return known === undefined
+      ? { leaderEpoch: -1, endOffset: -1 }
+      : { leaderEpoch: known, endOffset: last * 3 }
   }
 
   /** From the batch that holds the offset on, cut by bytes as a broker does. */
@@ -153,6 +170,16 @@ export async function startFetching(
         ],
       }
     })
+    broker.on(offsetForLeaderEpoch, ({ body }) => ({
+      topics: body.topics.map(({ topic, partitions }) => ({
+        topic,
+        partitions: partitions.map(({ partition, currentLeaderEpoch, leaderEpoch }) => {
+          const code = errorOf(partition, currentLeaderEpoch)
+          const log = logs[partition] ?? new ScriptedLog()
+          return { partition, errorCode: code, ...(code === 0 && log.epochEnd(leaderEpoch)) }
+        }),
+      })),
+    }))
     broker.on(listOffsets, ({ body }) => ({
       topics: [
         {
