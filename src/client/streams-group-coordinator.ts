@@ -1,4 +1,4 @@
-import { StreamsError } from '../errors.ts'
+import { StreamsError, isStreamsError } from '../errors.ts'
 import { errorCode, kafkaError } from '../protocol/error-codes.ts'
 import { streamsGroupHeartbeat } from '../protocol/messages/88-streams-group-heartbeat.ts'
 import { streamsGroupDescribe } from '../protocol/messages/89-streams-group-describe.ts'
@@ -101,6 +101,8 @@ export class StreamsGroupCoordinator implements AsyncDisposable {
         { purpose: this.#purpose, retry: 'none', timeoutMs, signal: either.signal },
       )
     } catch (error) {
+      // A connection on which nothing comes would hold up the next heartbeat as well.
+      if (isStreamsError(error, 'REQUEST_TIMEOUT')) await this.#client.release(this.#purpose)
       if (!this.#life.signal.aborted) throw error
       throw new StreamsError('CLIENT_CLOSED', { what: 'group member' }, { cause: error })
     }

@@ -61,6 +61,10 @@ class Diary implements MembershipHandlers {
     return Promise.resolve()
   }
 
+  onCutOff(isCutOff: boolean): void {
+    this.lines.push(isCutOff ? 'cut off' : 'reached')
+  }
+
   onHosts(hosts: HostMap): void {
     this.hosts = hosts
   }
@@ -94,6 +98,7 @@ async function setUp(
     processId: 'p-1',
     endpoint: undefined,
     rebalanceTimeoutMs: 300_000,
+    sessionTimeoutMs: 45_000,
     progress: () => new Map(),
     topology,
     wireTopology,
@@ -401,6 +406,28 @@ describe('when an answer is lost', () => {
     await end()
   })
 
+  test('and no other comes for a session, nothing counts as its own until one does', async () => {
+    const { group, diary, member, run, end } = await setUp({ member: { sessionTimeoutMs: 20_000 } })
+    group.tell({ epoch: 2, active: ['0_0'] })
+    member.start(diary)
+    await run(500)
+    group.tell(
+      () => 'silence',
+      () => 'silence',
+      { error: 'COORDINATOR_LOAD_IN_PROGRESS' },
+      { active: ['0_0'] },
+    )
+    await run(19_000)
+    expect(diary.lines).toEqual(['assign 0_0'])
+    await run(1000)
+    expect(diary.lines).toEqual(['assign 0_0', 'cut off'])
+    expect(member.identity()).toBeUndefined()
+    await run(30_000)
+    expect(diary.lines).toEqual(['assign 0_0', 'cut off', 'reached', 'assign 0_0'])
+    expect(member.identity()?.generation).toBe(2)
+    await end()
+  })
+
   test('of a join, it joins again', async () => {
     const { group, diary, member, run, end } = await setUp()
     group.tell(() => 'silence', { epoch: 4, active: ['0_0'] })
@@ -689,6 +716,21 @@ describe('stop', () => {
     ])
     await end()
   })
+})
+
+test('copies go on when a member is lost, and until the group is ready again', async () => {
+  const { group, diary, member, run, end } = await setUp()
+  group.tell({ active: ['1_0'], standby: ['1_1'] })
+  member.start(diary)
+  await run(10)
+  group.tell(
+    { error: 'FENCED_MEMBER_EPOCH' },
+    { active: [], status: [[5, 'a moment']] },
+    { active: ['1_1'] },
+  )
+  await run(2500)
+  expect(diary.lines).toEqual(['assign 1_0 |', 'follow 1_1', 'lost', 'assign 1_1'])
+  await end()
 })
 
 describe('offsets of state', () => {

@@ -8,6 +8,7 @@ import type { TaskId } from '../processor/record-metadata.ts'
 import type { Topology } from '../topology/topology.ts'
 import type { GroupIdentity, GroupMembership, MembershipHandlers, TaskSet } from './membership.ts'
 import { GroupReadiness } from './group-readiness.ts'
+import { SessionLease } from './session-lease.ts'
 import { StreamsHosts } from './streams-hosts.ts'
 import {
   nextStreamsMemberState,
@@ -33,8 +34,13 @@ const retryBackoffMsMax = 2000
 export interface StreamsMemberOptions extends Omit<StreamsSessionOptions, 'topology'> {
   readonly wireTopology: StreamsSessionOptions['topology']
   readonly topology: Topology
-  /** Awaited before the first join: what the group has to know before. Never rejects. */
-  readonly prepare?: (signal: AbortSignal) => Promise<void>
+  /**
+   * Awaited before the first join: what the group has to know before. Never rejects. Gives the session
+   * timeout of the group, as far as it can be known.
+   */
+  readonly prepare?: (signal: AbortSignal) => Promise<number | undefined>
+  /** Of the group, unless `prepare` tells another one. */
+  readonly sessionTimeoutMs: number
   readonly random: Random
   readonly log: Log
 }
@@ -55,6 +61,7 @@ export class StreamsMember implements GroupMembership {
   readonly #hosts: StreamsHosts
   readonly #readiness: GroupReadiness
   readonly #backoff: Backoff
+  #lease: SessionLease
   readonly #clock: Clock
   readonly #log: Log
   #handlers: MembershipHandlers | undefined
@@ -85,6 +92,7 @@ export class StreamsMember implements GroupMembership {
     this.#hosts = new StreamsHosts(topology, groupId)
     this.#readiness = new GroupReadiness({ wireTopology, clock, log })
     this.#backoff = new Backoff({ baseMs: retryBackoffMs, maxMs: retryBackoffMsMax, random })
+    this.#lease = this.#newLease(options.sessionTimeoutMs)
   }
 
   start(handlers: MembershipHandlers): void {
@@ -95,7 +103,8 @@ export class StreamsMember implements GroupMembership {
   }
 
   identity(): GroupIdentity | undefined {
-    return this.#lostReason === undefined ? this.#session.identity : undefined
+    const isOurs = this.#lostReason === undefined && !this.#lease.isOver
+    return isOurs ? this.#session.identity : undefined
   }
 
   taskMigrated(error: Error): void {
@@ -159,8 +168,8 @@ export class StreamsMember implements GroupMembership {
    */
   #isTargetDue(): boolean {
     if (this.#target === undefined) return false
-    const { active, standby } = runnableTasks(this.#target)
-    return this.#readiness.isReady || !isEmpty({ active, standby }) || !isEmpty(this.#held)
+    const isIdle = isEmpty(runnableTasks(this.#target)) && this.#held.active.size === 0
+    return this.#readiness.isReady || !isIdle
   }
 
   /** Target → revoke → apply → acknowledge. */
@@ -191,8 +200,10 @@ export class StreamsMember implements GroupMembership {
     const reason = this.#lostReason ?? new Error('the membership was lost')
     this.#log.warn('lost the membership, joining again', { reason: messageOf(reason) })
     this.#session.forget()
+    this.#lease.suspend()
     const held = this.#held
-    this.#held = noTasks
+    // The copies go on, as long as no target says something else.
+    this.#held = { active: new Set(), standby: held.standby }
     this.#acknowledgeable = noStreamsTasks
     this.#target = undefined
     if (!isEmpty(held)) await handlers.onLost(reason)
@@ -203,12 +214,13 @@ export class StreamsMember implements GroupMembership {
   }
 
   async #leave(handlers: MembershipHandlers): Promise<void> {
-    const held = this.#held
+    const { active } = this.#held
     this.#held = noTasks
-    if (!isEmpty(held)) {
-      if (this.identity() !== undefined) await handlers.onRevoke(held.active)
+    if (active.size > 0) {
+      if (this.identity() !== undefined) await handlers.onRevoke(active)
       else await handlers.onLost(this.#lostReason ?? new Error('the membership was lost'))
     }
+    this.#lease.suspend()
     const refusal = await this.#session.leave(this.#stopMode ?? 'leave')
     if (refusal !== undefined) {
       const error = refusal.error.message
@@ -230,8 +242,8 @@ export class StreamsMember implements GroupMembership {
   // The loop of the heartbeats.
 
   async #beat(handlers: MembershipHandlers): Promise<void> {
-    const { prepare } = this.#options
-    await prepare?.(this.#ended.signal)
+    const sessionTimeoutMs = await this.#options.prepare?.(this.#ended.signal)
+    if (sessionTimeoutMs !== undefined) this.#lease = this.#newLease(sessionTimeoutMs)
     while (!this.#ended.signal.aborted) {
       // Who is in a hurry while a heartbeat is under way wants another one after it.
       this.#pulse = new AbortController()
@@ -243,7 +255,10 @@ export class StreamsMember implements GroupMembership {
   /** Says one heartbeat, if one is due in this state; how long to wait with the next. */
   async #beatOnce(handlers: MembershipHandlers): Promise<number> {
     const isJoining = this.#state === 'joining'
-    if (!isJoining && this.identity() === undefined) return this.#heartbeatIntervalMs
+    // Also one that is cut off tries to be heard of; one that was lost has to join first.
+    const isMember = this.#lostReason === undefined && this.#session.identity !== undefined
+    if (!isJoining && !isMember) return this.#heartbeatIntervalMs
+    const sentAt = this.#clock.monotonic()
     try {
       const answer = isJoining
         ? await this.#session.join({ stopAll: false })
@@ -252,6 +267,7 @@ export class StreamsMember implements GroupMembership {
       if (answer === undefined) return this.#heartbeatIntervalMs
       if ('refused' in answer) return this.#refused(answer)
       this.#backoff.reset()
+      if (this.#state !== 'leaving') this.#lease.renew(sentAt)
       this.#heard(answer, handlers)
     } catch (error) {
       if (!this.#ended.signal.aborted) this.#noteFatal(error)
@@ -290,6 +306,15 @@ export class StreamsMember implements GroupMembership {
   #tellHosts(handlers: MembershipHandlers, members: StreamsAnswer['members']): void {
     this.#areHostsTold = true
     handlers.onHosts(this.#hosts.read(members ?? []))
+  }
+
+  #newLease(sessionTimeoutMs: number): SessionLease {
+    const onChange = (isOver: boolean): void => {
+      if (isOver) this.#log.warn('the group was not heard of for a session, nothing is processed')
+      else this.#log.info('the group was heard of again')
+      this.#handlers?.onCutOff?.(isOver)
+    }
+    return new SessionLease({ clock: this.#clock, sessionTimeoutMs, onChange })
   }
 
   // What both loops, and others, note for the loop of the handlers.

@@ -13,6 +13,8 @@ export interface StreamsSetting {
   readonly isStated: boolean
 }
 
+const sessionTimeoutName = 'streams.session.timeout.ms'
+
 /** What a {@link prepareStreamsGroup} needs. */
 export interface StreamsSettingsOptions {
   readonly client: KafkaClient
@@ -25,30 +27,49 @@ export interface StreamsSettingsOptions {
  * Has the brokers keep for the group what in this protocol is theirs to decide. What the program states
  * is set, what it does not state only where nobody has set anything. Never rejects: a program that must
  * not change settings of groups runs with those that are there. Java ignores these options instead.
+ *
+ * Returns the session timeout that holds then, in milliseconds; undefined: it may not be seen.
  */
 export async function prepareStreamsGroup(
   options: StreamsSettingsOptions,
   signal: AbortSignal,
-): Promise<void> {
-  const { settings, log } = options
+): Promise<number | undefined> {
   const present = await presentSettings(options, signal)
+  const accepted = await setMissing(options, present, signal)
+  const timeout = accepted.get(sessionTimeoutName) ?? present?.get(sessionTimeoutName)?.value
+  return timeout === undefined || timeout === null ? undefined : Number(timeout)
+}
+
+/** What the brokers have taken, by name. */
+async function setMissing(
+  options: StreamsSettingsOptions,
+  present: ReadonlyMap<string, ConfigEntry> | undefined,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, string>> {
+  const { settings, log } = options
+  const accepted = new Map<string, string>()
   const wanted = settings.filter(({ name, value, isStated }) => {
     const found = present?.get(name)
     if (found?.value === value) return false
     return isStated || (found !== undefined && !found.isOwn)
   })
-  if (wanted.length === 0) return
+  if (wanted.length === 0) return accepted
   // Together, because some of them bound each other; one by one, when the brokers do not like all.
   const refusal = await set(options, wanted, signal)
-  if (refusal === undefined || signal.aborted) return
   for (const setting of wanted) {
-    const error = wanted.length === 1 ? refusal : await set(options, [setting], signal)
-    if (error === undefined || signal.aborted) continue
+    if (signal.aborted) break
+    const isTriedAlone = refusal !== undefined && wanted.length > 1
+    const error = isTriedAlone ? await set(options, [setting], signal) : refusal
+    if (error === undefined) {
+      accepted.set(setting.name, setting.value)
+      continue
+    }
     const facts = { option: setting.option, value: setting.value, error: messageOf(error) }
     if (setting.isStated) {
       log.warn('the group does not take an option, its own setting holds', facts)
     } else log.debug('the group does not take a default', facts)
   }
+  return accepted
 }
 
 /** What keeps them from being set; undefined when they are. */

@@ -81,6 +81,7 @@ function streamsMembership(options: WorkerMembershipOptions): WorkerMembership {
     groupId: applicationId,
     processId,
     endpoint: config.endpoint,
+    clientTags: config.clientTags,
     rebalanceTimeoutMs: config.rebalanceTimeout,
     progress,
     clock,
@@ -94,6 +95,7 @@ function streamsMembership(options: WorkerMembershipOptions): WorkerMembership {
     instanceId: config.groupInstanceId,
     topology,
     wireTopology,
+    sessionTimeoutMs: config.sessionTimeout,
     prepare: (signal) =>
       prepareStreamsGroup({ client, groupId: applicationId, settings, log }, signal),
   })
@@ -112,22 +114,20 @@ function streamsMembership(options: WorkerMembershipOptions): WorkerMembership {
 
 /** Options that are settings of the group in this protocol. */
 function streamsSettings(config: ResolvedConfig): StreamsSetting[] {
-  const setting = (
-    name: string,
-    option: 'standbyReplicas' | 'sessionTimeout' | 'heartbeatInterval',
-  ): StreamsSetting => ({
+  const all = [
+    ['streams.num.standby.replicas', 'standbyReplicas'],
+    ['streams.session.timeout.ms', 'sessionTimeout'],
+    ['streams.heartbeat.interval.ms', 'heartbeatInterval'],
+    ['streams.acceptable.recovery.lag', 'acceptableRecoveryLag'],
+    ['streams.num.warmup.replicas', 'maxWarmupReplicas'],
+    ['streams.rack.aware.assignment.tags', 'rackAwareAssignmentTags'],
+  ] as const
+  const settings = all.map(([name, option]): StreamsSetting => ({
     name,
     option,
     value: String(config[option]),
     isStated: config.stated.has(option),
-  })
-  const times = [
-    setting('streams.session.timeout.ms', 'sessionTimeout'),
-    setting('streams.heartbeat.interval.ms', 'heartbeatInterval'),
-  ]
-  return [
-    setting('streams.num.standby.replicas', 'standbyReplicas'),
-    // The brokers have defaults of their own for these, which are as good.
-    ...times.filter(({ isStated }) => isStated),
-  ]
+  }))
+  // But for this one, the defaults of the brokers are as good.
+  return settings.filter(({ option, isStated }) => isStated || option === 'standbyReplicas')
 }
