@@ -350,7 +350,15 @@ export class KafkaStreams implements AsyncDisposable {
       config: this.#config,
       ports: this.#ports,
       metrics: this.metrics,
+      onLost: (error) => this.#directoryLost(error),
     })
+  }
+
+  /** Another process writes to the files: this one must not, not even to commit. */
+  #directoryLost(error: StreamsError): void {
+    this.#fail(error)
+    void this.#cutConnections()
+    void this.#workers?.stop('remain')
   }
 
   #makeWorkers(client: KafkaClient, directory: StateDirectory): InstanceWorkers {

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { isStreamsError } from '../errors.ts'
-import { systemDisk } from './disk.ts'
+import { lockLeaseMs, systemDisk } from './disk.ts'
 
 let directory: string
 
@@ -136,6 +136,50 @@ describe('locks', () => {
     expect(systemDisk.exists(path)).toBe(false)
     other.kill('SIGKILL')
     await once(other, 'exit')
+  })
+
+  /** As a process in another container writes it: there it has the pid that we have here. */
+  const elsewhere = (): string =>
+    JSON.stringify({ pid: process.pid, started: '7', space: 'another boot pid:[1]' })
+
+  test('a holder whose process cannot be seen is alive as long as it writes to the file', () => {
+    const path = join(directory, '.lock')
+    writeFileSync(path, elsewhere())
+    expect(thrownBy(() => systemDisk.lock(path))).toMatchObject({ code: 'STATE_DIRECTORY_LOCKED' })
+    const longAgo = new Date(Date.now() - lockLeaseMs - 1_000)
+    utimesSync(path, longAgo, longAgo)
+    const lock = systemDisk.lock(path)
+    utimesSync(path, longAgo, longAgo)
+    lock.refresh()
+    expect(Date.now() - statSync(path).mtimeMs).toBeLessThan(lockLeaseMs)
+    lock.refresh()
+    lock.release()
+    lock.refresh()
+    expect(systemDisk.list(directory)).toEqual([])
+  })
+
+  test('a holder that has lost its lock is told, and leaves the lock of the other alone', () => {
+    const path = join(directory, '.lock')
+    const lock = systemDisk.lock(path)
+    writeFileSync(path, elsewhere())
+    const lost = { code: 'STATE_DIRECTORY_LOCKED' }
+    expect(thrownBy(() => lock.refresh())).toMatchObject(lost)
+    lock.release()
+    expect(systemDisk.exists(path)).toBe(true)
+    systemDisk.remove(path)
+    const again = systemDisk.lock(path)
+    systemDisk.remove(path)
+    expect(thrownBy(() => again.refresh())).toMatchObject(lost)
+  })
+
+  test('a lock of another thread of this process is respected', () => {
+    const path = join(directory, '.lock')
+    const lock = systemDisk.lock(path)
+    const content = readFileSync(path)
+    lock.release()
+    // This thread does not hold it, and this process has written it.
+    writeFileSync(path, content)
+    expect(thrownBy(() => systemDisk.lock(path))).toMatchObject({ code: 'STATE_DIRECTORY_LOCKED' })
   })
 
   test('a lock file with unreadable content is taken over', () => {

@@ -4,7 +4,6 @@ import {
   fstatSync,
   fsyncSync,
   ftruncateSync,
-  linkSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -18,6 +17,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { StreamsError, messageOf } from '../errors.ts'
+import { takeDirectoryLock } from './directory-lock.ts'
 
 /** An open file. Positions are explicit: no hidden cursor. */
 export interface DiskFile extends Disposable {
@@ -36,8 +36,20 @@ export interface DiskFile extends Disposable {
 
 /** A lock that ends with the process that took it, at the latest. */
 export interface DiskLock extends Disposable {
+  /**
+   * Shows that the holder lives to those who cannot see its process, in another container or on
+   * another host: to be called every `lockRefreshMs`. Throws `STATE_DIRECTORY_LOCKED` when another one
+   * has taken the lock over, as this was not called for `lockLeaseMs`; `DISK_FAILED`.
+   */
+  refresh(): void
   release(): void
 }
+
+/** How often a lock shows that its holder lives. */
+export const lockRefreshMs = 2_000
+
+/** A holder whose process cannot be seen is taken for dead after this time. */
+export const lockLeaseMs = 10_000
 
 /**
  * The port to files. Synchronous: what is written here is small or append-only, and an answer in
@@ -61,7 +73,7 @@ export interface Disk {
   remove(path: string): void
   /**
    * Takes the lock file, or throws `STATE_DIRECTORY_LOCKED` with the holder's pid. One left by a
-   * dead process is taken over.
+   * dead process is taken over: at once where its pid can be looked up, else after `lockLeaseMs`.
    */
   lock(path: string): DiskLock
 }
@@ -151,105 +163,6 @@ class NodeFile implements DiskFile {
   }
 }
 
-interface LockHolder {
-  pid: number
-  /** Tells a reused pid from the process that wrote the file; empty where the system cannot say. */
-  started: string
-}
-
-/** The start time of a process in clock ticks since boot (Linux), or empty. */
-function processStart(pid: number): string {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
-  } catch {
-    return ''
-  }
-}
-
-function isAlive(holder: LockHolder): boolean {
-  try {
-    process.kill(holder.pid, 0)
-  } catch (error) {
-    return hasErrno(error, 'EPERM')
-  }
-  return holder.started === '' || holder.started === processStart(holder.pid)
-}
-
-function readHolder(path: string): LockHolder | undefined {
-  try {
-    const holder = JSON.parse(readFileSync(path, 'utf8')) as Partial<LockHolder>
-    return { pid: Number(holder.pid), started: holder.started ?? '' }
-  } catch (error) {
-    if (isMissing(error)) return undefined
-    // Unreadable content: a crash while another system wrote it. Nobody can hold it.
-    return { pid: 0, started: 'unreadable' }
-  }
-}
-
-const heldLocks = new Set<string>()
-const lockAttemptsMax = 5
-
-function takeLock(path: string): DiskLock {
-  const directory = dirname(path)
-  if (heldLocks.has(path))
-    throw new StreamsError('STATE_DIRECTORY_LOCKED', { directory, pid: process.pid })
-  const own = `${path}.${process.pid}`
-  writeFileSync(own, JSON.stringify({ pid: process.pid, started: processStart(process.pid) }))
-  try {
-    for (let attempts = 0; attempts < lockAttemptsMax; attempts++) {
-      try {
-        // A link appears whole or not at all: nobody ever reads a half-written holder.
-        linkSync(own, path)
-        heldLocks.add(path)
-        return new NodeLock(path)
-      } catch (error) {
-        if (!hasErrno(error, 'EEXIST')) throw error
-      }
-      const holder = readHolder(path)
-      if (holder === undefined) continue
-      if (holder.pid !== 0 && holder.pid !== process.pid && isAlive(holder)) {
-        throw new StreamsError('STATE_DIRECTORY_LOCKED', { directory, pid: holder.pid })
-      }
-      // Two processes may both see a dead holder. The rename moves whatever is there by then, so
-      // look at what was moved: if it is another's fresh lock, give it back.
-      const stale = `${path}.stale.${process.pid}`
-      try {
-        renameSync(path, stale)
-      } catch (error) {
-        if (isMissing(error)) continue
-        throw error
-      }
-      const moved = readHolder(stale)
-      if (moved !== undefined && moved.pid !== holder.pid) linkSync(stale, path)
-      rmSync(stale, { force: true })
-    }
-    throw new StreamsError('STATE_DIRECTORY_LOCKED', { directory, pid: readHolder(path)?.pid })
-  } finally {
-    rmSync(own, { force: true })
-  }
-}
-
-class NodeLock implements DiskLock {
-  readonly #path: string
-  #held = true
-
-  constructor(path: string) {
-    this.#path = path
-  }
-
-  release(): void {
-    if (!this.#held) return
-    this.#held = false
-    heldLocks.delete(this.#path)
-    rmSync(this.#path, { force: true })
-  }
-
-  [Symbol.dispose](): void {
-    this.release()
-  }
-}
-
 /**
  * With all parents, one after the other from the first that exists. The recursive mode of Node.js never
  * returns where a file system answers that an existing parent does not exist, as /proc does.
@@ -324,7 +237,7 @@ export const systemDisk: Disk = {
   },
   lock: (path) => {
     try {
-      return takeLock(path)
+      return takeDirectoryLock(path, lockLeaseMs)
     } catch (error) {
       if (error instanceof StreamsError) throw error
       throw new StreamsError('DISK_FAILED', { path, detail: messageOf(error) }, { cause: error })

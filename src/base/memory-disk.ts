@@ -220,7 +220,12 @@ export class MemoryDisk implements Disk {
     const release = (): void => {
       if (life === this.#life) this.#locks.delete(path)
     }
-    return { release, [Symbol.dispose]: release }
+    const refresh = (): void => {
+      if (life === this.#life && this.#locks.has(path)) return
+      const directory = path.slice(0, path.lastIndexOf('/'))
+      throw new StreamsError('STATE_DIRECTORY_LOCKED', { directory, pid: undefined })
+    }
+    return { refresh, release, [Symbol.dispose]: release }
   }
 
   /** How many of the bytes may be written now. */

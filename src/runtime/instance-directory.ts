@@ -1,5 +1,6 @@
 import { MemoryDisk } from '../base/memory-disk.ts'
 import type { Ports, ResolvedConfig } from '../config.ts'
+import type { StreamsError } from '../errors.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import { StateDirectory } from '../store/state-directory.ts'
 import type { Topology } from '../topology/topology.ts'
@@ -9,6 +10,8 @@ export interface InstanceDirectoryOptions {
   readonly config: ResolvedConfig
   readonly ports: Ports
   readonly metrics: StreamsMetrics
+  /** Told when another process has taken the directory. */
+  readonly onLost: (error: StreamsError) => void
 }
 
 /**
@@ -16,7 +19,7 @@ export interface InstanceDirectoryOptions {
  * the process id could be kept: then it is in memory. Throws as `StateDirectory.open`.
  */
 export function openInstanceDirectory(options: InstanceDirectoryOptions): StateDirectory {
-  const { topology, config, ports, metrics } = options
+  const { topology, config, ports, metrics, onLost } = options
   const stores = [
     ...topology.subtopologies.flatMap((subtopology) => subtopology.stores),
     ...topology.globalStores.map(({ store }) => store),
@@ -31,5 +34,6 @@ export function openInstanceDirectory(options: InstanceDirectoryOptions): StateD
     engine,
     metrics: metrics.registry,
     log,
+    onLost,
   })
 }

@@ -57,6 +57,22 @@ test('a directory has one owner at a time', () => {
   StateDirectory.open(options(disk)).close()
 })
 
+test('an owner whose directory another process has taken is told once', () => {
+  const disk = new MemoryDisk()
+  const clock = new ManualClock()
+  const heard: string[] = []
+  const onLost = ({ code }: StreamsError): void => {
+    heard.push(code)
+  }
+  const directory = StateDirectory.open({ ...options(disk), clock, onLost })
+  clock.advance(10_000)
+  expect(heard).toEqual([])
+  disk.crash('nothing')
+  clock.advance(10_000)
+  expect(heard).toEqual(['STATE_DIRECTORY_LOCKED'])
+  directory.close()
+})
+
 test('tasks are what has a directory of the form of a task id', () => {
   const disk = new MemoryDisk()
   const directory = StateDirectory.open(options(disk))

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../base/clock.ts'
-import type { Disk, DiskLock } from '../base/disk.ts'
+import { lockRefreshMs, type Disk, type DiskLock } from '../base/disk.ts'
 import { silentLog, type Log } from '../base/log.ts'
 import { randomUuid, type Random } from '../base/random.ts'
 import { StreamsError, isStreamsError, messageOf } from '../errors.ts'
@@ -37,6 +37,8 @@ export interface StateDirectoryOptions {
   readonly metrics?: MetricsRegistry
   /** Default: nothing is logged. */
   readonly log?: Log
+  /** Told when another process has taken the directory: nothing may be written any more. */
+  readonly onLost?: (error: StreamsError) => void
 }
 
 /** The engines of one task, each opened when a store asks for it. */
@@ -80,7 +82,9 @@ export class StateDirectory {
   readonly #idleSince = new Map<string, number>()
   /** What was read of tasks whose engines are not open: it stays so until they are. */
   readonly #offsets = new Map<string, ReadonlyMap<string, number>>()
+  readonly #onLost: (error: StreamsError) => void
   #cleaning: Timer
+  #refresh: Timer
 
   private constructor(options: StateDirectoryOptions, root: string, lock: DiskLock) {
     const { disk, clock, random, log = silentLog, engine = lmdbStateEngine } = options
@@ -94,7 +98,9 @@ export class StateDirectory {
     this.#gauges = new EngineGauges(engine.name, options.metrics)
     this.processId = readProcessId(disk, random, `${root}/${processFileName}`)
     this.#noteIdle()
+    this.#onLost = options.onLost ?? (() => undefined)
     this.#cleaning = this.#cleanLater()
+    this.#refresh = this.#refreshLater()
   }
 
   /**
@@ -203,6 +209,7 @@ export class StateDirectory {
   /** Gives the lock back. Close the engines first. Idempotent. */
   close(): void {
     this.#cleaning.cancel()
+    this.#refresh.cancel()
     this.#lock.release()
   }
 
@@ -214,6 +221,21 @@ export class StateDirectory {
 
   #release(task: TaskDirectoryName): void {
     if (this.#held.delete(task)) this.#idleSince.set(task, this.#clock.monotonic())
+  }
+
+  #refreshLater(): Timer {
+    return this.#clock.setTimer(lockRefreshMs, () => {
+      try {
+        this.#lock.refresh()
+      } catch (error) {
+        if (isStreamsError(error, 'STATE_DIRECTORY_LOCKED')) {
+          this.#onLost(error)
+          return
+        }
+        this.#log.warn('the lock of the state could not be refreshed', { error: messageOf(error) })
+      }
+      this.#refresh = this.#refreshLater()
+    })
   }
 
   #cleanLater(): Timer {
