@@ -193,8 +193,7 @@ const errorTable = {
   SIMULATION_STUCK: row(
     500,
     'final',
-    (c) =>
-      `What was waited for did not happen within ${text(c['withinMs'])} ms of simulated time.`,
+    (c) => `What was waited for did not happen within ${text(c['withinMs'])} ms of simulated time.`,
   ),
   RECORD_MISSING: row(
     500,

@@ -1,0 +1,125 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import type { TestCluster } from './test-cluster.ts'
+import { until } from './until.ts'
+import { counts, poem, startedCluster } from './word-count.ts'
+
+const program = fileURLToPath(new URL('standby-instance.ts', import.meta.url))
+
+/** An instance in a process of its own. Disposed, it is gone. */
+class InstanceProcess implements AsyncDisposable {
+  readonly #process: ChildProcess
+  readonly #exited: Promise<unknown>
+  readonly url: Promise<string>
+
+  constructor(cluster: TestCluster, name: string) {
+    const names = [cluster.name('word-count'), cluster.name('lines')]
+    const directory = join(cluster.directory, name)
+    this.#process = spawn(
+      process.execPath,
+      ['--import', 'tsx', program, cluster.address, ...names, directory],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    )
+    this.#exited = once(this.#process, 'exit')
+    this.url = this.#firstLine()
+  }
+
+  async #firstLine(): Promise<string> {
+    const { stdout } = this.#process
+    if (stdout === null) throw new Error('the output is a pipe')
+    for await (const line of createInterface({ input: stdout })) return line
+    throw new Error('the instance ended before it ran')
+  }
+
+  async kill(): Promise<void> {
+    this.#process.kill('SIGKILL')
+    await this.#exited
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill()
+  }
+}
+
+interface Answer {
+  readonly status: number
+  readonly body: {
+    readonly value?: number
+    readonly code?: string
+    readonly partitions?: readonly Partition[]
+    readonly meta?: { readonly role: string; readonly lag: number; readonly servedBy: string }
+  }
+}
+
+interface Partition {
+  readonly partition: number
+  readonly active: string | null
+  readonly standby: readonly string[]
+}
+
+async function get(url: string): Promise<Answer> {
+  const response = await fetch(url)
+  return { status: response.status, body: (await response.json()) as Answer['body'] }
+}
+
+async function metric(url: string, name: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  const line = text.split('\n').find((one) => one.startsWith(`${name} `))
+  return Number(line?.split(' ')[1])
+}
+
+test('after kill -9 bounded reads go on at once, and the standby takes over without a restore', async ({
+  signal,
+}) => {
+  await using cluster = await startedCluster()
+  await using a = new InstanceProcess(cluster, 'a')
+  await using b = new InstanceProcess(cluster, 'b')
+  const [killed, url] = await Promise.all([a.url, b.url])
+  const host = new URL(killed).host
+  await cluster.write('lines', poem)
+  const path = `${url}/v1/stores/word-counts`
+  // Each has some partitions, the other one copies of them, and all copies have all there is.
+  await until(async () => {
+    const { body } = await get(`${url}/v1/metadata/stores/word-counts`)
+    const owners = new Set(body.partitions?.map(({ active }) => active))
+    return owners.size === 2 && body.partitions?.every(({ standby }) => standby.length === 1)
+  }, signal)
+  const words = Object.entries(counts)
+  await until(async () => {
+    const answers = await Promise.all(words.map(([word]) => get(`${path}/keys/${word}`)))
+    return answers.every(({ body }, index) => body.value === words[index]?.[1])
+  }, signal)
+  await until(async () => (await metric(url, 'millpond_standby_lag_records')) === 0, signal)
+  await until(async () => (await get(`${killed}/readyz`)).status === 200, signal)
+  const owned = await Promise.all(words.map(([word]) => get(`${path}/keys/${word}`)))
+  const lost = words.filter((_, index) => owned[index]?.body.meta?.servedBy === host)
+  expect(lost.length).toBeGreaterThan(0)
+  const restoredBefore = await metric(url, 'millpond_records_restored_total')
+
+  await a.kill()
+  for (const [word, count] of lost) {
+    const answer = await get(`${path}/keys/${word}?maxLag=0`)
+    expect(answer).toMatchObject({ status: 200, body: { value: count, meta: { lag: 0 } } })
+    expect(answer.body.meta?.role).toBe('standby')
+  }
+  // Nobody has said yet who owns them now, and nobody says that they are absent.
+  const [word] = lost[0] ?? []
+  expect(await get(`${path}/keys/${word}`)).toMatchObject({
+    status: 503,
+    body: { code: 'PEER_UNREACHABLE' },
+  })
+
+  for (const [one, count] of lost) {
+    const answer = await until(async () => {
+      const now = await get(`${path}/keys/${one}`)
+      expect(now.status === 200 || now.status === 503).toBe(true)
+      return now.status === 200 ? now : undefined
+    }, signal)
+    expect(answer.body).toMatchObject({ value: count, meta: { role: 'active' } })
+  }
+  expect((await metric(url, 'millpond_records_restored_total')) - restoredBefore).toBe(0)
+}, 120_000)
