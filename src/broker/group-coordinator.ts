@@ -284,7 +284,7 @@ export class GroupCoordinator {
 
   #subscribedTopics(groupId: string): ReadonlySet<string> {
     const streams = this.streams.get(groupId)
-    if (streams?.isEmpty === false) return streams.sourceTopics
+    if (streams?.isEmpty === false) return streams.topology.sourceTopics
     const topics = new Set<string>()
     const group = this.#groups.get(groupId)
     if (group === undefined || group.protocolName === null) return topics

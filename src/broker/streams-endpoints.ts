@@ -1,7 +1,7 @@
 import type { streamsGroupHeartbeat } from '../protocol/messages/88-streams-group-heartbeat.ts'
 import type { ResponseInputOf } from '../protocol/schema.ts'
-import type { WireTopology } from './configured-topology.ts'
 import type { StreamsGroupMember } from './streams-group-member.ts'
+import type { StreamsGroupTopology } from './streams-group-topology.ts'
 import { parseStreamsTaskId, type StreamsTaskId } from './streams-tasks.ts'
 
 type Endpoints = NonNullable<
@@ -15,32 +15,32 @@ type TopicPartitions = Endpoints[number]['activePartitions']
  */
 export function partitionsByEndpoint(
   members: readonly StreamsGroupMember[],
-  topology: WireTopology | undefined,
-  partitionCount: (topic: string) => number | undefined,
+  topology: StreamsGroupTopology,
 ): Endpoints {
   return members.flatMap(({ facts: { userEndpoint }, assigned }) =>
     userEndpoint === null
       ? []
       : {
           userEndpoint,
-          activePartitions: partitionsOf([...assigned.active.keys()], topology, partitionCount),
-          standbyPartitions: partitionsOf([...assigned.standby], topology, partitionCount),
+          activePartitions: partitionsOf([...assigned.active.keys()], topology),
+          standbyPartitions: partitionsOf([...assigned.standby], topology),
         },
   )
 }
 
 function partitionsOf(
   ids: readonly StreamsTaskId[],
-  topology: WireTopology | undefined,
-  partitionCount: (topic: string) => number | undefined,
+  topology: StreamsGroupTopology,
 ): TopicPartitions {
   const partitions = new Map<string, number[]>()
   for (const id of ids) {
     const { subtopologyId, partition } = parseStreamsTaskId(id)
-    const subtopology = topology?.subtopologies.find((one) => one.subtopologyId === subtopologyId)
+    const subtopology = topology.wire?.subtopologies.find(
+      (one) => one.subtopologyId === subtopologyId,
+    )
     const { sourceTopics = [], repartitionSourceTopics = [] } = subtopology ?? {}
     for (const topic of [...sourceTopics, ...repartitionSourceTopics.map(({ name }) => name)]) {
-      if (partition >= (partitionCount(topic) ?? 0)) continue
+      if (partition >= (topology.partitionCount(topic) ?? 0)) continue
       const list = partitions.get(topic)
       if (list === undefined) partitions.set(topic, [partition])
       else list.push(partition)

@@ -12,17 +12,10 @@ import {
   type streamsGroupHeartbeat,
 } from '../protocol/messages/88-streams-group-heartbeat.ts'
 import type { RequestOf, ResponseInputOf } from '../protocol/schema.ts'
-import {
-  configureTopology,
-  type ConfiguredTopology,
-  type InternalTopic,
-  type TopologyProblem,
-  type WireTopology,
-} from './configured-topology.ts'
-import { Refusal } from './refusal.ts'
-import { assignStreamsTasks, type AssignableTask } from './streams-assignor.ts'
+import { assignStreamsTasks } from './streams-assignor.ts'
 import { partitionsByEndpoint } from './streams-endpoints.ts'
 import { StreamsGroupMember, type StreamsMemberFacts } from './streams-group-member.ts'
+import { StreamsGroupTopology, type StreamsGroupTopologyOptions } from './streams-group-topology.ts'
 import { StreamsMembers } from './streams-members.ts'
 import { reconcile } from './streams-reconciliation.ts'
 import {
@@ -47,13 +40,10 @@ export interface StreamsGroupSettings {
   readonly acceptableRecoveryLag: number
 }
 
-export interface StreamsGroupOptions {
+export interface StreamsGroupOptions extends StreamsGroupTopologyOptions {
   readonly clock: Clock
   /** Looked up each time: they change while the group lives. */
   readonly settings: () => StreamsGroupSettings
-  readonly partitionCount: (topic: string) => number | undefined
-  /** Makes those that are missing; why not, if it fails. */
-  readonly createTopics: (topics: readonly InternalTopic[]) => string | undefined
 }
 
 /** Where a group is; the names are what StreamsGroupDescribe tells. */
@@ -74,10 +64,7 @@ export class StreamsGroup {
   /** Of the target. */
   #assignmentEpoch = 0
   #endpointEpoch = -1
-  #topology: WireTopology | undefined
-  #configured: ConfiguredTopology | TopologyProblem | undefined
-  /** Counts of the topics, as the target knows them. */
-  #topicCounts = ''
+  readonly topology: StreamsGroupTopology
   #standbyReplicas = -1
   /** Running: the first members of a group wait for more. */
   #gathering: Timer | undefined
@@ -87,6 +74,7 @@ export class StreamsGroup {
   constructor(id: string, options: StreamsGroupOptions) {
     this.id = id
     this.#options = options
+    this.topology = new StreamsGroupTopology(options)
   }
 
   get epoch(): number {
@@ -95,16 +83,6 @@ export class StreamsGroup {
 
   get assignmentEpoch(): number {
     return this.#assignmentEpoch
-  }
-
-  get topology(): WireTopology | undefined {
-    return this.#topology
-  }
-
-  /** Undefined while the topics do not fit. */
-  get configured(): ConfiguredTopology | undefined {
-    const configured = this.#configured
-    return configured !== undefined && 'subtopologies' in configured ? configured : undefined
   }
 
   get members(): readonly StreamsGroupMember[] {
@@ -117,7 +95,7 @@ export class StreamsGroup {
 
   get state(): StreamsGroupState {
     if (this.isEmpty) return 'Empty'
-    if (this.configured === undefined) return 'NotReady'
+    if (this.topology.configured === undefined) return 'NotReady'
     if (this.#epoch > this.#assignmentEpoch) return 'Assigning'
     const isSettled = this.members.every(
       ({ state, epoch }) => state === 'stable' && epoch === this.#assignmentEpoch,
@@ -129,14 +107,14 @@ export class StreamsGroup {
   heartbeat(request: Request, caller: StreamsCaller): Response {
     const owned = ownedTasks(request)
     const isJoining = request.memberEpoch === 0
-    this.#takeTopology(request.topology)
+    this.topology.take(request.topology)
     const member = this.#members.find(request, owned, (id, instanceId) =>
       this.#newMember(id, instanceId, request, caller),
     )
     const before = { assigned: member.assigned, endpoint: member.facts.userEndpoint }
     if (this.#updateFacts(member, request, caller)) this.#epoch += 1
-    this.#configure()
-    this.#assertTasksExist(owned)
+    this.#lookAround()
+    if (owned !== undefined) this.topology.assertHas(owned)
     this.#noteOffsets(member, request)
     const isDelayed = this.#assignIfDue()
     this.#reconcile(member, isJoining ? noRoleTasks : owned)
@@ -182,25 +160,11 @@ export class StreamsGroup {
     if (generation === member.epoch) return undefined
     if (generation > member.epoch) return 'STALE_MEMBER_EPOCH'
     // An older epoch will do for a task that the member has held since.
-    const reader = this.#topology?.subtopologies.find(
-      ({ sourceTopics, repartitionSourceTopics }) =>
-        sourceTopics.includes(topic) || repartitionSourceTopics.some(({ name }) => name === topic),
-    )
+    const reader = this.topology.readerOf(topic)
     if (reader === undefined) return 'STALE_MEMBER_EPOCH'
     const id = streamsTaskId(reader.subtopologyId, partition)
     const since = member.assigned.active.get(id) ?? member.revoking.active.get(id)
     return since === undefined || generation < since ? 'STALE_MEMBER_EPOCH' : undefined
-  }
-
-  /** Topics that the tasks read. */
-  get sourceTopics(): ReadonlySet<string> {
-    const subtopologies = this.#topology?.subtopologies ?? []
-    return new Set(
-      subtopologies.flatMap(({ sourceTopics, repartitionSourceTopics }) => [
-        ...sourceTopics,
-        ...repartitionSourceTopics.map(({ name }) => name),
-      ]),
-    )
   }
 
   /** Ends all timers. */
@@ -253,51 +217,13 @@ export class StreamsGroup {
     )
   }
 
-  #takeTopology(topology: WireTopology | null): void {
-    if (topology === null) return
-    if (this.#topology === undefined) this.#topology = topology
-    else if (topology.epoch < this.#topology.epoch) return
-    else if (!isDeepStrictEqual(topology, this.#topology))
-      throw new Refusal('INVALID_REQUEST', 'Topology updates are not supported yet.')
-  }
-
-  /** Looks at the topics, and makes those that the group needs. */
-  #configure(): void {
-    const topology = this.#topology
-    if (topology === undefined) return
-    const { partitionCount, createTopics, settings } = this.#options
-    let configured = configureTopology(topology, partitionCount)
-    if ('internalTopics' in configured) {
-      const topics = [...configured.internalTopics.values()]
-      const missing = topics.filter(({ name }) => partitionCount(name) === undefined)
-      const problem = missing.length === 0 ? undefined : createTopics(missing)
-      if (problem !== undefined) {
-        const names = missing.map(({ name }) => name).join(', ')
-        const statusDetail = `Internal topics are missing: ${names}; Creation failed: ${problem}.`
-        configured = { statusCode: streamsStatus.missingInternalTopics, statusDetail }
-      }
-    }
-    this.#configured = configured
-    const counts = [...this.sourceTopics].map((topic) => `${topic}=${partitionCount(topic) ?? 0}`)
-    const known = `${counts.join()} ${this.configured !== undefined}`
-    const { standbyReplicas } = settings()
-    if (known === this.#topicCounts && standbyReplicas === this.#standbyReplicas) return
-    this.#topicCounts = known
+  /** Raises the epoch when topics or settings have changed on which tasks depend. */
+  #lookAround(): void {
+    const { standbyReplicas } = this.#options.settings()
+    const haveTopicsChanged = this.topology.configure()
+    if (!haveTopicsChanged && standbyReplicas === this.#standbyReplicas) return
     this.#standbyReplicas = standbyReplicas
     this.#epoch += 1
-  }
-
-  #assertTasksExist(owned: RoleTasks | undefined): void {
-    const { configured } = this
-    if (owned === undefined || configured === undefined) return
-    const ids = new Set(
-      configured.subtopologies.flatMap(({ id, taskCount }) =>
-        Array.from({ length: taskCount }, (_, partition) => streamsTaskId(id, partition)),
-      ),
-    )
-    for (const id of [...owned.active, ...owned.standby]) {
-      if (!ids.has(id)) throw new Refusal('INVALID_REQUEST', `There is no task ${id}.`)
-    }
   }
 
   #noteOffsets(member: StreamsGroupMember, { taskOffsets, taskEndOffsets }: Request): void {
@@ -316,15 +242,8 @@ export class StreamsGroup {
   #assignIfDue(): boolean {
     if (this.#epoch === this.#assignmentEpoch) return false
     if (this.#gathering !== undefined) return true
-    const tasks = (this.configured?.subtopologies ?? []).flatMap(
-      ({ id, taskCount, isStateful }): AssignableTask[] =>
-        Array.from({ length: taskCount }, (_, partition) => ({
-          id: streamsTaskId(id, partition),
-          isStateful,
-        })),
-    )
     const targets = assignStreamsTasks(
-      tasks,
+      this.topology.tasks(),
       this.members.map(({ id, facts, target, offsets }) => ({
         memberId: id,
         processId: facts.processId,
@@ -367,8 +286,7 @@ export class StreamsGroup {
 
   #statuses(isDelayed: boolean): Status[] {
     const statuses: Status[] = []
-    if (this.#configured !== undefined && 'statusCode' in this.#configured)
-      statuses.push(this.#configured)
+    if (this.topology.problem !== undefined) statuses.push(this.topology.problem)
     if (this.#stopRequestedBy !== undefined) {
       statuses.push({
         statusCode: streamsStatus.shutdownApplication,
@@ -409,7 +327,7 @@ export class StreamsGroup {
       }),
       endpointInformationEpoch: this.#endpointEpoch,
       partitionsByUserEndpoint: tellsHosts
-        ? partitionsByEndpoint(this.members, this.#topology, this.#options.partitionCount)
+        ? partitionsByEndpoint(this.members, this.topology)
         : null,
     }
   }

@@ -3,6 +3,7 @@ import type { streamsGroupDescribe } from '../../protocol/messages/89-streams-gr
 import type { RequestOf, ResponseInputOf } from '../../protocol/schema.ts'
 import type { RequestContext } from '../request-context.ts'
 import type { StreamsGroupMember } from '../streams-group-member.ts'
+import type { StreamsGroupTopology } from '../streams-group-topology.ts'
 import type { StreamsGroup } from '../streams-group.ts'
 import { parseStreamsTaskId, wireTasks, type StreamsTaskId } from '../streams-tasks.ts'
 
@@ -57,12 +58,12 @@ function describe(group: StreamsGroup): Group {
     groupState: state,
     groupEpoch: epoch,
     assignmentEpoch,
-    topology: describeTopology(group),
+    topology: describeTopology(group.topology),
     members: members.map((member) => describeMember(member)),
   }
 }
 
-function describeTopology({ topology, configured }: StreamsGroup): Group['topology'] {
+function describeTopology({ wire: topology, configured }: StreamsGroupTopology): Group['topology'] {
   if (topology === undefined) return null
   if (configured === undefined) return { epoch: topology.epoch, subtopologies: null }
   const resolved = <Info extends { name: string }>(topics: readonly Info[]) =>
