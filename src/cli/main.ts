@@ -157,6 +157,7 @@ function resetCommand(program: Command): void {
     )
     .requiredOption('--application-id <id>', 'the application')
     .option('--bootstrap-server <list>', 'where Kafka is (default: localhost:9092)', parseNames)
+    .option('--command-config <file>', 'TLS and SASL to the brokers, as JSON')
     .option('--input-topics <list>', 'topics that are to be read again', parseNames)
     .option(
       '--intermediate-topics <list>',

@@ -1,6 +1,10 @@
 /** `millpond reset` as a person runs it. What it does is tested in reset.test.ts. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startBroker, type Broker } from '../../src/broker/index.ts'
+import { localhostCertificate } from '../peers/localhost-certificate.ts'
 import { MillpondProcess, type ProgramResult } from './demo-process.ts'
 import { batchOf, connect, create, produceOne } from './raw-client.ts'
 
@@ -58,4 +62,30 @@ test('what does not go together, or is no position, is wrong usage', async () =>
     1,
     expect.stringContaining('app-out is not among the internal topics of app'),
   ])
+})
+
+test('brokers that want TLS and a user are told of in a file', async () => {
+  const { cert, key } = localhostCertificate
+  await using secured = await startBroker({
+    tls: { cert, key },
+    sasl: { users: { alice: 'secret' } },
+  })
+  const directory = mkdtempSync(join(tmpdir(), 'millpond-reset-'))
+  try {
+    writeFileSync(join(directory, 'ca.pem'), cert)
+    const config = join(directory, 'client.json')
+    const sasl = { mechanism: 'scram-sha-256', username: 'alice', password: 'secret' }
+    writeFileSync(config, JSON.stringify({ tls: { ca: 'ca.pem' }, sasl }))
+    const where = ['--application-id', 'app', '--bootstrap-server', secured.address]
+    await using program = new MillpondProcess('reset', ...where, '--command-config', config)
+    expect(await program.result).toMatchObject({ code: 0, stderr: '' })
+    writeFileSync(config, JSON.stringify({ tls: true, sasl }))
+    await using refused = new MillpondProcess('reset', ...where, '--command-config', config)
+    expect(await refused.result).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('No TLS connection'),
+    })
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
 })

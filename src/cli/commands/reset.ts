@@ -3,12 +3,15 @@ import { KafkaClient } from '../../client/kafka-client.ts'
 import { systemPorts } from '../../config.ts'
 import { executeReset, planReset, type ResetPlan } from '../../runtime/application-reset.ts'
 import type { ResetOffset } from '../../runtime/reset-position.ts'
+import { readCommandConfig } from '../command-config.ts'
 import { positionOf, type PositionOptions } from '../reset-options.ts'
 
 export interface ResetCommandOptions extends PositionOptions {
   readonly applicationId: string
   /** Default `localhost:9092`. */
   readonly bootstrapServer?: readonly string[]
+  /** A file that says how to connect. */
+  readonly commandConfig?: string
   readonly inputTopics?: readonly string[]
   readonly intermediateTopics?: readonly string[]
   readonly internalTopics?: readonly string[]
@@ -23,12 +26,14 @@ const bootstrapDefault = 'localhost:9092'
  * were named do not exist; all else is done then.
  */
 export async function runReset(options: ResetCommandOptions): Promise<number> {
-  const { applicationId, bootstrapServer = [bootstrapDefault], dryRun = false } = options
-  const { inputTopics = [], intermediateTopics = [], internalTopics = [], force = false } = options
+  const { applicationId, bootstrapServer = [bootstrapDefault], commandConfig } = options
+  const { inputTopics = [], intermediateTopics = [], internalTopics = [] } = options
+  const { force = false, dryRun = false } = options
   const position = positionOf(options, systemPorts.clock.now())
   await using client = new KafkaClient({
     brokers: [...bootstrapServer],
     log: silentLog,
+    ...(commandConfig !== undefined && { security: readCommandConfig(commandConfig) }),
     ...systemPorts,
   })
   const plan = await planReset(client, {
