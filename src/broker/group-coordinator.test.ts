@@ -109,7 +109,8 @@ describe('GroupCoordinator', () => {
   test('a group without members takes the commits of outsiders, but not of old members', async () => {
     const stage = new Stage()
     expect(stage.commit('g', '', -1)).toBe('NONE')
-    expect(stage.commit('g', 'x', 3)).toBe('ILLEGAL_GENERATION')
+    expect(stage.commit('g', 'x', 3)).toBe('UNKNOWN_MEMBER_ID')
+    expect(stage.commit('other', 'x', 3)).toBe('ILLEGAL_GENERATION')
     const memberId = await stage.stable('g')
     stage.coordinator.leave('g', memberId, null)
     expect(stage.commit('g', '', -1)).toBe('NONE')

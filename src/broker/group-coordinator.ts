@@ -255,13 +255,18 @@ export class GroupCoordinator {
     const isOutsider = by.generation < 0 && by.memberId === '' && by.instanceId === null
     if (group === undefined || group.state === 'Empty') {
       if (by.generation < 0) return undefined
-      return group === undefined ? 'ILLEGAL_GENERATION' : 'UNKNOWN_MEMBER_ID'
+      return group === undefined ? this.#strangerProblem(groupId) : 'UNKNOWN_MEMBER_ID'
     }
     if (isOutsider) return 'UNKNOWN_MEMBER_ID'
     const problem = group.memberProblem(by.memberId, by.instanceId, by.generation)
     if (problem !== undefined) return problem
     group.touch(by.memberId)
     return group.state === 'CompletingRebalance' ? 'REBALANCE_IN_PROGRESS' : undefined
+  }
+
+  /** Of a member of a group that has none, and may have committed. */
+  #strangerProblem(groupId: string): KafkaErrorName {
+    return this.offsets.has(groupId) ? 'UNKNOWN_MEMBER_ID' : 'ILLEGAL_GENERATION'
   }
 
   /** Who gives no member id is not checked at all: older producers do not know theirs. */
@@ -276,7 +281,7 @@ export class GroupCoordinator {
     const streams = this.streams.get(groupId)
     if (streams?.isEmpty === false) return streamsCommitProblem(streams, by, entries)
     const group = this.#groups.get(groupId)
-    if (group === undefined) return by.generation < 0 ? undefined : 'ILLEGAL_GENERATION'
+    if (group === undefined) return by.generation < 0 ? undefined : this.#strangerProblem(groupId)
     const isNobody = by.generation < 0 && by.memberId === '' && by.instanceId === null
     if (isNobody || (by.generation < 0 && group.state === 'Empty')) return undefined
     return group.memberProblem(by.memberId, by.instanceId, by.generation)

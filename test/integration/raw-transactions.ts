@@ -1,6 +1,7 @@
 import { produce } from '../../src/protocol/messages/0-produce.ts'
 import { fetch } from '../../src/protocol/messages/1-fetch.ts'
 import { offsetFetch } from '../../src/protocol/messages/9-offset-fetch.ts'
+import { findCoordinator } from '../../src/protocol/messages/10-find-coordinator.ts'
 import { initProducerId } from '../../src/protocol/messages/22-init-producer-id.ts'
 import { addPartitionsToTxn } from '../../src/protocol/messages/24-add-partitions-to-txn.ts'
 import { addOffsetsToTxn } from '../../src/protocol/messages/25-add-offsets-to-txn.ts'
@@ -35,6 +36,8 @@ interface ProduceOptions {
   readonly partition?: number
   readonly isTransactional?: boolean
   readonly transactionalId?: string | null
+  /** Default now. */
+  readonly timestamp?: number
 }
 
 interface OffsetsOptions {
@@ -73,9 +76,12 @@ export class RawProducer {
     return this.#take(answer)
   }
 
-  /** InitProducerId until the coordinator is ready. */
+  /** InitProducerId until the coordinator, which comes up when it is looked for, is ready. */
   init(options: Parameters<RawProducer['initOnce']>[0] = {}): Promise<IdentityAnswer> {
     return until(async () => {
+      const wanted = { key: this.transactionalId, keyType: 1 }
+      const { errorCode } = await this.#client.request(findCoordinator, 3, wanted)
+      if (nameOf(errorCode) !== 'NONE') return undefined
       const answer = await this.initOnce(options)
       return forLater.includes(answer.error) ? undefined : answer
     })
@@ -116,11 +122,11 @@ export class RawProducer {
     values: readonly string[],
     options: ProduceOptions = {},
   ): Promise<string> {
-    const { partition = 0, isTransactional = true } = options
+    const { partition = 0, isTransactional = true, timestamp = Date.now() } = options
     const key = `${topic}-${partition}`
     const baseSequence = options.sequence ?? this.#sequences.get(key) ?? 0
     const builder = new RecordBatchBuilder()
-    for (const value of values) builder.append(Buffer.from(value), Buffer.from(value), Date.now())
+    for (const value of values) builder.append(Buffer.from(value), Buffer.from(value), timestamp)
     const records = builder.build({
       producerId: this.producerId,
       producerEpoch: options.epoch ?? this.epoch,

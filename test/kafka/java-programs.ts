@@ -32,7 +32,7 @@ export function setup(): void {
  * Rejects with what it wrote to standard error when it fails, or when the signal ends it.
  */
 export function runJava(
-  program: 'Tally' | 'Orders' | 'Visits' | 'Clients',
+  program: 'Tally' | 'Orders' | 'Visits' | 'Clients' | 'Transactions',
   args: readonly string[],
   signal: AbortSignal,
   groupProtocol: 'classic' | 'streams' = 'classic',
