@@ -35,6 +35,8 @@ class Placement {
   readonly #processes: readonly ProcessState[]
   readonly #replicas: number
   readonly #rackTags: readonly string[]
+  /** The values of those tags, by the index of the process. */
+  readonly #tagValues: readonly (readonly (string | undefined)[])[]
   /** Where the copies of a task are, the active one first. */
   readonly #holders = new Map<AssignorTask, ProcessState[]>()
   /** How many tasks that the one runs the other follows, by both their numbers. */
@@ -44,6 +46,7 @@ class Placement {
     this.#processes = processes
     this.#replicas = Math.min(options.standbyReplicas, processes.length - 1)
     this.#rackTags = options.rackTags
+    this.#tagValues = processes.map(({ tags }) => options.rackTags.map((tag) => tags.get(tag)))
     this.#pairs = Array.from({ length: processes.length ** 2 }, () => 0)
     for (const process of processes)
       for (const task of process.active) this.#holders.set(task, [process])
@@ -53,8 +56,9 @@ class Placement {
   keep(task: AssignorTask): void {
     for (const { process } of task.copies) {
       if (this.#missing(task) === 0) return
-      if (!process.heldStandby.has(task.id) || process.has(task)) continue
-      if (this.#clashes(task, process) <= this.#leastClashes(task)) this.#add(task, process)
+      const holders = this.#holdersOf(task)
+      if (!process.heldStandby.has(task.id) || holders.includes(process)) continue
+      if (this.#clashes(holders, process) <= this.#leastClashes(task)) this.#add(task, process)
     }
   }
 
@@ -99,7 +103,7 @@ class Placement {
   #easiestToMove(giver: ProcessState, receiver: ProcessState): AssignorTask | undefined {
     let best: AssignorTask | undefined
     for (const task of giver.standby) {
-      if (receiver.has(task) || !this.#mayMove(task, giver, receiver)) continue
+      if (!this.#mayMove(task, giver, receiver)) continue
       const order =
         best === undefined ? -1 : compareTasksAt(receiver, task, best) || best.index - task.index
       if (order < 0) best = task
@@ -107,15 +111,17 @@ class Placement {
     return best
   }
 
-  /** It does not come to lie closer to the other copies. */
+  /** The receiver has no copy, and would not lie closer to the others than the giver. */
   #mayMove(task: AssignorTask, giver: ProcessState, receiver: ProcessState): boolean {
+    const holders = this.#holdersOf(task)
+    if (holders.includes(receiver)) return false
     if (this.#rackTags.length === 0) return true
-    const others = (this.#holders.get(task) ?? []).filter((holder) => holder !== giver)
-    return this.#clashesWith(others, receiver) <= this.#clashesWith(others, giver)
+    const others = holders.filter((holder) => holder !== giver)
+    return this.#clashes(others, receiver) <= this.#clashes(others, giver)
   }
 
   #missing(task: AssignorTask): number {
-    return this.#replicas + 1 - (this.#holders.get(task)?.length ?? 0)
+    return this.#replicas + 1 - this.#holdersOf(task).length
   }
 
   /**
@@ -123,53 +129,60 @@ class Placement {
    * follows the fewest of the same owner, so that not one has to take over all when that one fails.
    */
   #best(task: AssignorTask): ProcessState | undefined {
+    const holders = this.#holdersOf(task)
     let best: ProcessState | undefined
+    let bestClashes = 0
     for (const process of this.#processes) {
-      if (process.has(task)) continue
+      if (holders.includes(process)) continue
+      const clashes = this.#clashes(holders, process)
       const order =
         best === undefined
           ? -1
-          : this.#clashes(task, process) - this.#clashes(task, best) ||
+          : clashes - bestClashes ||
             process.load - best.load ||
             compareNearness(task.nearnessAt(process), task.nearnessAt(best)) ||
             this.#pairCount(task, process) - this.#pairCount(task, best)
-      if (order < 0) best = process
+      if (order >= 0) continue
+      best = process
+      bestClashes = clashes
     }
     return best
   }
 
   #leastClashes(task: AssignorTask): number {
     if (this.#rackTags.length === 0) return 0
-    const candidates = this.#processes.filter((process) => !process.has(task))
-    return Math.min(...candidates.map((process) => this.#clashes(task, process)))
-  }
-
-  #clashes(task: AssignorTask, process: ProcessState): number {
-    if (this.#rackTags.length === 0) return 0
-    return this.#clashesWith(this.#holders.get(task) ?? [], process)
+    const holders = this.#holdersOf(task)
+    let least = Infinity
+    for (const process of this.#processes)
+      if (!holders.includes(process)) least = Math.min(least, this.#clashes(holders, process))
+    return least
   }
 
   /** How many copies share the value of a tag with the process, summed over the tags. */
-  #clashesWith(holders: readonly ProcessState[], { tags }: ProcessState): number {
+  #clashes(holders: readonly ProcessState[], process: ProcessState): number {
     let clashes = 0
-    for (const tag of this.#rackTags) {
-      const value = tags.get(tag)
-      for (const holder of holders) if (holder.tags.get(tag) === value) clashes += 1
+    const values = this.#tagValues[process.index] ?? []
+    for (const holder of holders) {
+      const others = this.#tagValues[holder.index] ?? []
+      for (let tag = 0; tag < values.length; tag += 1) if (values[tag] === others[tag]) clashes += 1
     }
     return clashes
   }
 
+  #holdersOf(task: AssignorTask): ProcessState[] {
+    return this.#holders.get(task) ?? []
+  }
+
   #add(task: AssignorTask, process: ProcessState): void {
     process.standby.add(task)
-    const holders = this.#holders.get(task)
     const pair = this.#pair(task, process)
-    holders?.push(process)
+    this.#holdersOf(task).push(process)
     if (pair !== undefined) this.#pairs[pair] = (this.#pairs[pair] ?? 0) + 1
   }
 
   #remove(task: AssignorTask, process: ProcessState): void {
     process.standby.delete(task)
-    const holders = this.#holders.get(task) ?? []
+    const holders = this.#holdersOf(task)
     const pair = this.#pair(task, process)
     holders.splice(holders.indexOf(process), 1)
     if (pair !== undefined) this.#pairs[pair] = (this.#pairs[pair] ?? 0) - 1
@@ -181,7 +194,7 @@ class Placement {
   }
 
   #pair(task: AssignorTask, process: ProcessState): number | undefined {
-    const owner = this.#holders.get(task)?.[0]
+    const [owner] = this.#holdersOf(task)
     return owner === undefined ? undefined : owner.index * this.#processes.length + process.index
   }
 }
