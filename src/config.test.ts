@@ -138,16 +138,20 @@ test.each([
     { ...least, logger: console.log },
     "The option logger is not valid: it must be a logger with the methods debug, info, warn, error, such as console, or one of 'silent', 'debug', 'info', 'warn', 'error', not a function.",
   ],
+  [
+    { ...least, processingGuarantee: 'exactly_once_v2' },
+    `The option processingGuarantee is not valid: it must be 'at-least-once' or 'exactly-once', not "exactly_once_v2".`,
+  ],
+  [
+    { ...least, processingGuarantee: 'exactly-once', commitInterval: 10_000 },
+    'The option transactionTimeout is not valid: it must be more than commitInterval (10000 ms), not 10000.',
+  ],
 ])('%j is refused in plain words', (config, message) => {
   expect(() => resolveConfig(config as StreamsConfig)).toThrow(message)
 })
 
 test.each([
   [{ workers: 2 }, 'only 1 worker is possible in this version; start more processes instead'],
-  [
-    { processingGuarantee: 'exactly-once' },
-    "'exactly-once' is not available in this version; only 'at-least-once' is",
-  ],
 ])('%j says that it is not there yet', (option, detail) => {
   expect(() => resolveConfig({ ...least, ...option } as StreamsConfig)).toThrow(detail)
 })
@@ -183,4 +187,11 @@ test('a value that cannot be shown is refused as well', () => {
 
 test('an IPv6 broker in brackets is accepted', () => {
   expect(resolveConfig({ ...least, brokers: ['[::1]:9092'] }).brokers).toEqual(['[::1]:9092'])
+})
+
+test('under exactly-once commits are frequent, unless they are told not to be', () => {
+  const exactly = { ...least, processingGuarantee: 'exactly-once' } as const
+  expect(resolveConfig(exactly)).toMatchObject({ commitInterval: 100, transactionTimeout: 10_000 })
+  expect(resolveConfig({ ...exactly, commitInterval: 500 }).commitInterval).toBe(500)
+  expect(resolveConfig(least).commitInterval).toBe(30_000)
 })

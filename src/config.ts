@@ -57,15 +57,26 @@ export interface StreamsConfig extends ErrorHandling {
   readonly clientId?: string
   /** Workers in this process. Only 1 is possible; run more processes to use more cores. */
   readonly workers?: number
-  /** Longest time between commits. Default 30 s. Java: commit.interval.ms. */
+  /** Longest time between commits. Default 30 s, under exactly-once 100 ms. Java: commit.interval.ms. */
   readonly commitInterval?: number
   /**
    * Bytes of the record caches of this process together, 0 for none: how many updates of a key are
    * folded into one before it is forwarded. Default 10 MiB. Java: statestore.cache.max.bytes.
    */
   readonly cacheBytes?: number
-  /** Only `at-least-once` (the default) is possible. Java: processing.guarantee. */
+  /**
+   * `at-least-once` (the default): after a failure some records may be processed again, and their results
+   * be written twice. `exactly-once`: what a record changes in stores and topics, and that it was read, is
+   * committed together, in a transaction; who reads the results must read only what was committed. Needs
+   * brokers of Kafka 2.5 or newer. Java: processing.guarantee, where it is called exactly_once_v2.
+   */
   readonly processingGuarantee?: 'at-least-once' | 'exactly-once'
+  /**
+   * Under exactly-once: a transaction that is open for longer is aborted by the brokers, so that one whose
+   * instance was killed holds up readers no longer than this. Must be more than `commitInterval`, and at
+   * most `transaction.max.timeout.ms` of the brokers. Default 10 s. Java: transaction.timeout.ms.
+   */
+  readonly transactionTimeout?: number
   /**
    * Copies of each store on other instances: when the owner is gone one of them takes over without a
    * restore, and until then answers who allows an older answer. Default 0. Java: num.standby.replicas.
@@ -312,11 +323,6 @@ const workers: Check = (value) =>
     ? undefined
     : 'only 1 worker is possible in this version; start more processes instead'
 
-const processingGuarantee: Check = (value) =>
-  value === 'exactly-once'
-    ? "'exactly-once' is not available in this version; only 'at-least-once' is"
-    : oneOf('at-least-once')(value)
-
 const checks: Readonly<Record<keyof StreamsConfig, Check>> = {
   applicationId,
   brokers,
@@ -328,7 +334,8 @@ const checks: Readonly<Record<keyof StreamsConfig, Check>> = {
   workers,
   commitInterval: milliseconds(0),
   cacheBytes: integer(0, Number.MAX_SAFE_INTEGER, 'bytes'),
-  processingGuarantee,
+  processingGuarantee: oneOf('at-least-once', 'exactly-once'),
+  transactionTimeout: milliseconds(1),
   standbyReplicas: integer(0, 1000, 'replicas'),
   acceptableRecoveryLag: integer(0, Number.MAX_SAFE_INTEGER, 'records'),
   maxWarmupReplicas: integer(1, 2 ** 31 - 1, 'copies'),
@@ -412,6 +419,7 @@ export function resolveConfig(
     const detail = value === undefined ? 'it is required' : check(value)
     if (detail !== undefined) throw invalid(name, detail)
   }
+  const isExactlyOnce = config.processingGuarantee === 'exactly-once'
   const resolved: ResolvedConfig = {
     applicationId: config.applicationId,
     brokers: Object.freeze([...config.brokers]),
@@ -420,9 +428,10 @@ export function resolveConfig(
     engine: config.engine ?? lmdbStateEngine,
     clientId: config.clientId,
     workers: 1,
-    commitInterval: config.commitInterval ?? 30_000,
+    commitInterval: config.commitInterval ?? (isExactlyOnce ? 100 : 30_000),
     cacheBytes: config.cacheBytes ?? 10 * 1024 * 1024,
-    processingGuarantee: 'at-least-once',
+    processingGuarantee: config.processingGuarantee ?? 'at-least-once',
+    transactionTimeout: config.transactionTimeout ?? 10_000,
     standbyReplicas: config.standbyReplicas ?? 0,
     acceptableRecoveryLag: config.acceptableRecoveryLag ?? 10_000,
     maxWarmupReplicas: config.maxWarmupReplicas ?? 2,
@@ -464,6 +473,12 @@ export function resolveConfig(
     throw invalid(
       'heartbeatInterval',
       `it must be less than sessionTimeout (${resolved.sessionTimeout} ms), not ${resolved.heartbeatInterval}`,
+    )
+  }
+  if (isExactlyOnce && resolved.transactionTimeout <= resolved.commitInterval) {
+    throw invalid(
+      'transactionTimeout',
+      `it must be more than commitInterval (${resolved.commitInterval} ms), not ${resolved.transactionTimeout}`,
     )
   }
   return Object.freeze(resolved)

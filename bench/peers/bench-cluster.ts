@@ -130,7 +130,7 @@ export class BenchCluster implements AsyncDisposable {
     const wanted = Array.from({ length: partitions }, (_, partition) => ({ topic, partition }))
     const ends = await listOffsets(this.#client, wanted, 'latest')
     const missing = new Set(wanted.filter((one) => (ends.get(keyOf(one)) ?? 0) > 0).map(keyOf))
-    await using fetcher = new Fetcher(this.#client)
+    await using fetcher = new Fetcher(this.#client, { isolation: 'read_committed' })
     fetcher.assign(wanted.map((one) => ({ ...one, offset: 0 })))
     const reader = new RecordBatchReader()
     const deadline = Date.now() + readTimeoutMs

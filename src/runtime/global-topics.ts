@@ -1,5 +1,6 @@
 import { sleep, type Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
+import type { Isolation } from '../client/isolation.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import { canPass } from '../client/kafka-failure.ts'
 import { listOffsets, partitionKey, type PartitionKey } from '../client/offsets.ts'
@@ -24,6 +25,8 @@ export interface FoundInput {
 
 export interface GlobalTopicsOptions {
   readonly client: KafkaClient
+  /** Under `read_committed` a log ends where the first open transaction begins: nobody waits for others. */
+  readonly isolation: Isolation
   readonly clock: Clock
   readonly log: Log
   /** Nothing is asked any more once it aborts; what was asked fails with `ABORTED`. */
@@ -70,10 +73,10 @@ export class GlobalTopics {
     inputs: readonly GlobalInput[],
     at: 'earliest' | 'latest',
   ): Promise<ReadonlyMap<PartitionKey, number>> {
-    const { client, signal } = this.#options
+    const { client, isolation, signal } = this.#options
     const partitions = inputs.map(({ topic, partition }) => ({ topic, partition }))
     return this.#patiently('offsets of global topics', () =>
-      listOffsets(client, partitions, at, { signal }),
+      listOffsets(client, partitions, at, { isolation, signal }),
     )
   }
 

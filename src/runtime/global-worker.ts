@@ -12,6 +12,7 @@ import { AddedInputs } from './added-inputs.ts'
 import type { RestoreLag, RestoreProgress } from './changelog-reader.ts'
 import { GlobalRestore } from './global-restore.ts'
 import { GlobalTopics, type FoundInput } from './global-topics.ts'
+import { isolationOf } from './processing-guarantee.ts'
 import { WakeUp } from './wake-up.ts'
 
 /** How long the loop works at one thing before it looks at the next. */
@@ -87,10 +88,12 @@ export class GlobalWorker {
   constructor(options: GlobalWorkerOptions) {
     this.#options = options
     this.#log = options.config.log
-    this.#fetcher = new Fetcher(options.client, { maxPartitionFetchBytes: partitionFetchBytes })
-    const { client, ports } = options
+    const { client, config, ports } = options
+    const isolation = isolationOf(config)
+    this.#fetcher = new Fetcher(client, { isolation, maxPartitionFetchBytes: partitionFetchBytes })
     this.#topics = new GlobalTopics({
       client,
+      isolation,
       clock: ports.clock,
       log: this.#log,
       signal: this.#stopping.signal,

@@ -16,7 +16,7 @@ import type { StandbyUpdate } from './standby-reader.ts'
 import { isPassingDelivery } from './passing-delivery.ts'
 import { RepartitionPurge } from './repartition-purge.ts'
 import { WakeUp } from './wake-up.ts'
-import { WorkerCommit } from './worker-commit.ts'
+import { WorkerCommit, type CommitParts } from './worker-commit.ts'
 import { createMembership, type WorkerMembership } from './worker-membership.ts'
 import { WorkerTasks, type TaskStates } from './worker-tasks.ts'
 import { WorkerTopics } from './worker-topics.ts'
@@ -274,7 +274,7 @@ export class StreamWorker implements MembershipHandlers {
   #isCommitReady(): boolean {
     const { manager } = this.#tasks
     this.#isDraining = false
-    if (this.#isFenced || !this.#commit.isDue(manager)) return false
+    if (this.#isFenced || !this.#commit.isDue(this.#commitParts)) return false
     if (this.#commit.isPending) return true
     try {
       this.#isDraining = !manager.drain()
@@ -344,22 +344,31 @@ export class StreamWorker implements MembershipHandlers {
     return this.#options.ports.clock.monotonic() + ms
   }
 
+  get #commitParts(): CommitParts {
+    const { manager, producer, transactions } = this.#tasks
+    return { tasks: manager, producer, transactions }
+  }
+
   async #commitAll(): Promise<void> {
-    const { manager, producer } = this.#tasks
     try {
-      const outcome = await this.#commit.run({ tasks: manager, producer })
-      if (outcome === 'done') this.#purge.afterCommit(manager)
+      const outcome = await this.#commit.run(this.#commitParts)
+      if (outcome === 'done') this.#purge.afterCommit(this.#tasks.manager)
     } catch (error) {
       this.#startAgainOrThrow(error)
     }
   }
 
   /**
-   * A member that was replaced, and records that the brokers did not take in time: both mean that what
-   * was done since the last commit does not count. Everything begins again from there.
+   * A member that was replaced, a transaction that was given up, and records that the brokers did not take
+   * in time: all mean that what was done since the last commit does not count. Everything begins again from
+   * there.
    */
   #startAgainOrThrow(error: unknown): asserts error is StreamsError {
-    if (!isStreamsError(error, 'TASK_MIGRATED') && !isPassingDelivery(error)) throw error
+    const mayBegin =
+      isStreamsError(error, 'TASK_MIGRATED') ||
+      isStreamsError(error, 'TRANSACTION_ABORTED') ||
+      isPassingDelivery(error)
+    if (!mayBegin) throw error
     this.#isFenced = true
     this.#membership.taskMigrated(error)
   }
@@ -414,13 +423,15 @@ export class StreamWorker implements MembershipHandlers {
   /** False: nothing could be committed any more, and the membership is given up. */
   async #commitRevoked(ids: readonly TaskId[]): Promise<boolean> {
     if (this.#isFenced) return false
-    const { manager, producer } = this.#tasks
+    const { manager, transactions } = this.#tasks
+    // A transaction holds what all tasks have done, and cannot be committed for some of them.
+    const together = transactions === undefined ? ids : [...manager.tasks.keys()]
     try {
-      await this.#drain(ids)
+      await this.#drain(together)
       manager.suspend(ids)
       // Closing code may forward into steps whose code answers later.
-      await this.#drain(ids)
-      if ((await this.#commit.run({ tasks: manager, producer }, ids)) === 'done') return true
+      await this.#drain(together)
+      if ((await this.#commit.run(this.#commitParts, together)) === 'done') return true
       // The commit that waits has offsets of these tasks: carried out later, it would take the next
       // owner back to them. So all tasks are given up, and it with them.
       throw new StreamsError('TASK_MIGRATED', {

@@ -3,6 +3,7 @@ import type { KafkaClient } from '../client/kafka-client.ts'
 import { canPass, kafkaErrorName } from '../client/kafka-failure.ts'
 import { commitOffsets } from '../client/offsets.ts'
 import type { Producer } from '../client/producer.ts'
+import type { TransactionManager } from '../client/transaction-manager.ts'
 import { isStreamsError } from '../errors.ts'
 import type { GroupIdentity, GroupMembership } from '../group/membership.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
@@ -22,6 +23,8 @@ export interface WorkerCommitOptions {
 export interface CommitParts {
   readonly tasks: TaskManager
   readonly producer: Producer
+  /** Given under exactly-once. */
+  readonly transactions?: TransactionManager | undefined
 }
 
 interface PreparedCommit {
@@ -39,12 +42,21 @@ interface PreparedCommit {
  * again, while the other order would skip them. The stores come last: only then does the engine take
  * what it was given, so that it never holds more than was committed.
  *
+ * Under exactly-once the records and the offsets are in a transaction, which decides about them together:
+ *
+ *     flush the caches → flush the producer → offsets into the transaction → commit it → tell the stores
+ *
+ * A transaction is of the whole worker, so all tasks are committed together. When the coordinator does
+ * not say whether it was committed, it is asked again: until it is known nothing is told to the stores.
+ *
  * A commit that was prepared is carried through. When the group is between two generations it waits
  * (`later`), and until it is done nothing of these tasks is processed.
  */
 export class WorkerCommit {
   readonly #options: WorkerCommitOptions
   #prepared: PreparedCommit | undefined
+  /** Who has committed last. */
+  #member: GroupIdentity | undefined
   #lastAt: number
 
   constructor(options: WorkerCommitOptions) {
@@ -58,9 +70,11 @@ export class WorkerCommit {
   }
 
   /** True when it is time for a commit: the interval is over, or a task's code has asked for one. */
-  isDue(tasks: TaskManager): boolean {
+  isDue({ tasks, transactions }: CommitParts): boolean {
     if (this.#prepared !== undefined || tasks.commitRequested) return true
-    return this.dueInMs === 0 && tasks.commitNeeded
+    if (this.dueInMs > 0) return false
+    // A transaction that was left open would end by its timeout, and we with it.
+    return tasks.commitNeeded || transactions?.isOpen === true
   }
 
   /** Until the interval is over; 0: it is. */
@@ -71,8 +85,9 @@ export class WorkerCommit {
 
   /**
    * Commits these tasks (default: all), after what is pending. `later`: the same must be called
-   * again. Throws `TASK_MIGRATED` when this member was replaced, `DELIVERY_FAILED`, what the user's
-   * code throws when caches are flushed, and what the coordinator refuses for good.
+   * again. Throws `TASK_MIGRATED` when this member was replaced, `TRANSACTION_ABORTED`,
+   * `DELIVERY_FAILED`, what the user's code throws when caches are flushed, and what the coordinator
+   * refuses for good. Under exactly-once `ids` must be all tasks that have worked.
    */
   async run(parts: CommitParts, ids?: readonly TaskId[]): Promise<'done' | 'later'> {
     if (this.#prepared !== undefined) {
@@ -91,10 +106,11 @@ export class WorkerCommit {
   /** Forgets what was prepared: the tasks are given up. */
   abandon(): void {
     this.#prepared = undefined
+    this.#member = undefined
   }
 
   async #carryThrough(
-    { tasks, producer }: CommitParts,
+    { tasks, producer, transactions }: CommitParts,
     prepared: PreparedCommit,
   ): Promise<'done' | 'later'> {
     const { clock, metrics } = this.#options
@@ -102,7 +118,12 @@ export class WorkerCommit {
     await producer.flush()
     // Records that the brokers refused may have left dead letters meanwhile.
     if (producer.queuedBytes > 0) await producer.flush()
-    if (offsets.length > 0 && (await this.#commitOffsets(prepared)) === 'later') return 'later'
+    if (offsets.length > 0) {
+      if ((await this.#commitOffsets(prepared, transactions)) === 'later') return 'later'
+      // They are in the transaction: from here on only its end is asked for again.
+      this.#prepared = { ...prepared, offsets: [] }
+    }
+    if ((await this.#commitTransaction(transactions)) === 'later') return 'later'
     this.#prepared = undefined
     this.#lastAt = clock.monotonic()
     tasks.committed(ids.filter((id) => tasks.tasks.has(id)))
@@ -111,16 +132,36 @@ export class WorkerCommit {
     return 'done'
   }
 
-  async #commitOffsets(prepared: PreparedCommit): Promise<'done' | 'later'> {
+  async #commitTransaction(
+    transactions: TransactionManager | undefined,
+  ): Promise<'done' | 'later'> {
+    try {
+      await transactions?.commit()
+      return 'done'
+    } catch (error) {
+      if (canPass(error)) return 'later'
+      throw error
+    }
+  }
+
+  async #commitOffsets(
+    prepared: PreparedCommit,
+    transactions: TransactionManager | undefined,
+  ): Promise<'done' | 'later'> {
     const { client, membership } = this.#options
-    const identity = membership.identity()
+    const { offsets } = prepared
+    this.#member = membership.identity() ?? this.#member
+    // While the others are waited for to join the next generation, the last one still counts, and the
+    // coordinator knows when it does not. A transaction uses that: it must not stay open for so long.
+    const identity = transactions === undefined ? membership.identity() : this.#member
     if (identity === undefined) return 'later'
     try {
-      await commitOffsets(client, identity, prepared.offsets)
+      if (transactions === undefined) await commitOffsets(client, identity, offsets)
+      else await transactions.commitOffsets(identity, offsets)
       return 'done'
     } catch (error) {
       if (kafkaErrorName(error) === 'UNKNOWN_TOPIC_OR_PARTITION') {
-        return this.#commitExisting(prepared)
+        return this.#commitExisting(prepared, transactions)
       }
       if (kafkaErrorName(error) === 'REBALANCE_IN_PROGRESS' || canPass(error)) return 'later'
       // A rebalance overtook the request: it was refused for its old generation, and the member is
@@ -135,7 +176,10 @@ export class WorkerCommit {
    * The coordinator does not know some topic. It was deleted only if the cluster says so when it is
    * asked anew: then nobody will ask for its offset, and the others are committed without it.
    */
-  async #commitExisting(prepared: PreparedCommit): Promise<'done' | 'later'> {
+  async #commitExisting(
+    prepared: PreparedCommit,
+    transactions: TransactionManager | undefined,
+  ): Promise<'done' | 'later'> {
     const { offsets } = prepared
     const topics = [...new Set(offsets.map(({ topic }) => topic))]
     let known: ReadonlyMap<string, unknown>
@@ -148,7 +192,7 @@ export class WorkerCommit {
     const existing = offsets.filter(({ topic }) => known.has(topic))
     if (existing.length === offsets.length) return 'later'
     this.#prepared = { ...prepared, offsets: existing }
-    return this.#commitOffsets(this.#prepared)
+    return this.#commitOffsets(this.#prepared, transactions)
   }
 }
 

@@ -1,4 +1,5 @@
 import { Fetcher, type FetchStart } from '../client/fetcher.ts'
+import type { Isolation } from '../client/isolation.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import type { PartitionKey } from '../client/offsets.ts'
 import { partitionKey } from '../client/offsets.ts'
@@ -10,6 +11,7 @@ import type { OffsetReset } from '../topology/offset-reset.ts'
 
 export interface WorkerInputsOptions {
   readonly client: KafkaClient
+  readonly isolation: Isolation
   /** Records of a partition that wait for their task; above it the partition is paused. */
   readonly bufferedRecordsMax: number
   /** Where to begin in a topic for which the group has no offset, and its source states nothing. */
@@ -27,7 +29,8 @@ export class WorkerInputs {
 
   constructor(options: WorkerInputsOptions) {
     this.#options = options
-    this.#fetcher = new Fetcher(options.client)
+    const { client, isolation } = options
+    this.#fetcher = new Fetcher(client, { isolation })
   }
 
   /**

@@ -3,7 +3,8 @@ import type { Log } from '../base/log.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import { canPass } from '../client/kafka-failure.ts'
 import { fetchCommittedOffsets } from '../client/offsets.ts'
-import { Producer } from '../client/producer.ts'
+import type { Producer } from '../client/producer.ts'
+import type { TransactionManager } from '../client/transaction-manager.ts'
 import type { Ports, ResolvedConfig } from '../config.ts'
 import { isStreamsError, messageOf } from '../errors.ts'
 import { progressRunning, type TaskProgress } from '../group/membership.ts'
@@ -16,8 +17,10 @@ import { TaskManager } from '../task/task-manager.ts'
 import type { StoreNode } from '../topology/node.ts'
 import { changelogTopic, type Topology } from '../topology/topology.ts'
 import { ChangelogReader, type RestoreLag, type RestoreProgress } from './changelog-reader.ts'
-import { RefusedRecords, asksAboutRefusals, mayLeaveLetters } from './refused-records.ts'
+import { isolationOf } from './processing-guarantee.ts'
+import { mayLeaveLetters } from './refused-records.ts'
 import type { StandbyUpdate } from './standby-reader.ts'
+import { StreamsProducer } from './streams-producer.ts'
 import { WorkerInputs } from './worker-inputs.ts'
 import { WorkerStandbys } from './worker-standbys.ts'
 import type { WorkerTopics } from './worker-topics.ts'
@@ -47,6 +50,7 @@ export interface WorkerTasksOptions {
   readonly config: ResolvedConfig
   readonly ports: Ports
   readonly client: KafkaClient
+  readonly processId: string
   readonly metrics: StreamsMetrics
   readonly states: TaskStates
   /** Finds a global store for a processor to read. */
@@ -72,15 +76,14 @@ export class WorkerTasks {
   /** Where restored tasks begin to read. */
   readonly #committed = new Map<TaskId, CommittedOffset[]>()
   readonly #manager: TaskManager
-  #producer: Producer
+  readonly #producer: StreamsProducer
   #statefulTasks = 1
 
   constructor(options: WorkerTasksOptions) {
     const { client, config, ports, metrics, topics } = options
-    const isolation =
-      config.processingGuarantee === 'exactly-once' ? 'read_committed' : 'read_uncommitted'
     this.#options = options
     this.#log = config.log
+    const isolation = isolationOf(config)
     this.#reader = new ChangelogReader({
       client,
       isolation,
@@ -92,11 +95,12 @@ export class WorkerTasks {
     })
     this.#inputs = new WorkerInputs({
       client,
+      isolation,
       bufferedRecordsMax: config.bufferedRecordsPerPartition,
       offsetReset: config.offsetReset,
       isInternal: (topic) => topics.isRepartition(topic),
     })
-    this.#producer = this.#makeProducer()
+    this.#producer = new StreamsProducer({ ...options, workerNumber: 1 })
     this.#manager = this.#makeManager()
     this.#standbys = new WorkerStandbys({
       client,
@@ -118,12 +122,17 @@ export class WorkerTasks {
   }
 
   get producer(): Producer {
-    return this.#producer
+    return this.#producer.producer
+  }
+
+  /** Undefined: not exactly once. Others after {@link startAnew}. */
+  get transactions(): TransactionManager | undefined {
+    return this.#producer.transactions
   }
 
   /** True: more is under way to the brokers than is good; nothing should be processed. */
   get isBacklogged(): boolean {
-    return this.#producer.queuedBytes > queuedBytesMax
+    return this.producer.queuedBytes > queuedBytesMax
   }
 
   /** True: all tasks run, or there are none. */
@@ -194,6 +203,7 @@ export class WorkerTasks {
     for (const id of ids) this.#standbys.promote(id)
     const tasks = ids.map((id) => this.#manager.create(id))
     const inputs = tasks.flatMap((task) => task.inputs)
+    await this.#patiently('transactional id', () => this.#producer.initialize(signal))
     const offsets = await this.#patiently('committed offsets', () =>
       fetchCommittedOffsets(client, config.applicationId, inputs, { signal }),
     )
@@ -276,7 +286,7 @@ export class WorkerTasks {
     if (restoring && !this.#reader.isIdle) waits.push(this.#reader.wait(maxMs, signal))
     const standbys = restoring ? this.#standbys.wait(maxMs, signal) : undefined
     if (standbys !== undefined) waits.push(standbys)
-    if (this.isBacklogged) waits.push(this.#producer.drained(queuedBytesMax / 2, signal))
+    if (this.isBacklogged) waits.push(this.producer.drained(queuedBytesMax / 2, signal))
     return waits
   }
 
@@ -306,16 +316,16 @@ export class WorkerTasks {
    * brokers yet would come between the records of their new owner.
    */
   async startAnew(): Promise<void> {
-    await this.#producer.close()
-    this.#producer = this.#makeProducer()
+    await this.#producer.startAnew()
   }
 
   /** A failure ends the tasks: waits, but not for ever, until brokers have the letters about it. */
   async sendLetters(): Promise<void> {
     const { config, ports } = this.#options
-    if (!mayLeaveLetters(config)) return
+    // In a transaction they end with it.
+    if (!mayLeaveLetters(config) || this.transactions !== undefined) return
     const isOver = new AbortController()
-    const sent = this.#producer.flush().catch((error: unknown) => {
+    const sent = this.producer.flush().catch((error: unknown) => {
       this.#log.warn('dead letters may be lost', { error: messageOf(error) })
     })
     await Promise.race([sent, sleep(ports.clock, lettersMsMax, isOver.signal)])
@@ -371,18 +381,11 @@ export class WorkerTasks {
     }
   }
 
-  #makeProducer(): Producer {
-    const { client, config, metrics } = this.#options
-    if (!asksAboutRefusals(config)) return new Producer(client)
-    const refused = new RefusedRecords({ ...config, metrics, producer: () => this.#producer })
-    return new Producer(client, { onRefused: (record, error) => refused.decide(record, error) })
-  }
-
   #makeManager(): TaskManager {
     const { topics, config, ports, client, metrics, states } = this.#options
     const cacheBytes = (): number =>
       Math.floor(config.cacheBytes / Math.max(1, this.#statefulTasks))
-    const sink = (): Producer => this.#producer
+    const sink = (): Producer => this.producer
     return new TaskManager({
       // Asked for when a task is made or changed: by then it is known what the patterns match.
       get topology() {

@@ -8,6 +8,7 @@ import { systemPorts, type Ports, type StreamsConfig } from '../../src/config.ts
 import { startBroker, type Broker, type BrokerOptions } from '../../src/broker/index.ts'
 import { Admin } from '../../src/client/admin.ts'
 import { Fetcher } from '../../src/client/fetcher.ts'
+import type { Isolation } from '../../src/client/isolation.ts'
 import { KafkaClient } from '../../src/client/kafka-client.ts'
 import { listOffsets } from '../../src/client/offsets.ts'
 import { Producer } from '../../src/client/producer.ts'
@@ -189,13 +190,13 @@ export class TestCluster implements AsyncDisposable {
     await this.producer.flush()
   }
 
-  /** Everything that is in the topic now. */
-  async read(short: string): Promise<ReadRecord[]> {
+  /** Everything that is in the topic now; under `read_committed` what was committed of it, when that is decided. */
+  async read(short: string, isolation: Isolation = 'read_uncommitted'): Promise<ReadRecord[]> {
     const topic = this.name(short)
     const partitions = (await this.client.topicMetadata([topic])).get(topic)?.partitions.length ?? 0
     const all = Array.from({ length: partitions }, (_, partition) => ({ topic, partition }))
     const ends = await listOffsets(this.client, all, 'latest')
-    await using fetcher = new Fetcher(this.client)
+    await using fetcher = new Fetcher(this.client, { isolation })
     fetcher.assign(all.map((one) => ({ ...one, offset: 'earliest' as const })))
     const records: ReadRecord[] = []
     const reader = new RecordBatchReader()
@@ -209,6 +210,7 @@ export class TestCluster implements AsyncDisposable {
       for (const { partition, records: bytes } of fetcher.poll()) {
         reader.reset(bytes)
         while (reader.nextBatch()) {
+          if (reader.isControl) reader.skipBatch()
           while (reader.next()) {
             const key = reader.key()
             const value = reader.value()

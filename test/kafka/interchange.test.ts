@@ -14,8 +14,13 @@ const slow = { timeout: 120_000 }
 const kafka = { broker: 'Apache Kafka', start: () => TestCluster.start() }
 const devBroker = { broker: 'the dev broker', start: () => TestCluster.onDevBroker() }
 
-const withCache = { cache: 'cached', cacheBytes: 10 * 1024 * 1024 }
-const withoutCache = { cache: 'uncached', cacheBytes: 0 }
+const withCache = {
+  how: 'cached',
+  cacheBytes: 10 * 1024 * 1024,
+  guarantee: 'at-least-once',
+} as const
+const withoutCache = { ...withCache, how: 'uncached', cacheBytes: 0 }
+const exactlyOnce = { ...withCache, how: 'exactly once', guarantee: 'exactly-once' } as const
 
 const first = {
   lines: [
@@ -102,15 +107,16 @@ function manyOf(seed: number): { lines: Line[]; amounts: Amount[] } {
 describe.concurrent.each([
   { ...kafka, ...withCache },
   { ...kafka, ...withoutCache },
+  { ...kafka, ...exactlyOnce },
   { ...devBroker, ...withCache },
-])('on $broker, $cache', ({ start, cacheBytes }) => {
+])('on $broker, $how', ({ start, cacheBytes, guarantee }) => {
   test(
     'Millpond goes on where Kafka Streams stopped, and Kafka Streams where Millpond did',
     slow,
     async ({ signal }) => {
       await using cluster = await start()
       await Tally.createInput(cluster)
-      const tally = new Tally(cluster, 'tally', cacheBytes)
+      const tally = new Tally(cluster, 'tally', cacheBytes, 'classic', guarantee)
       await tally.write(first.lines, first.amounts)
       expect(await tally.runJava('java', signal)).toEqual(afterFirst)
 
@@ -148,7 +154,7 @@ describe.concurrent.each([
   test('Kafka Streams goes on where Millpond stopped', slow, async ({ signal }) => {
     await using cluster = await start()
     await Tally.createInput(cluster)
-    const tally = new Tally(cluster, 'tally', cacheBytes)
+    const tally = new Tally(cluster, 'tally', cacheBytes, 'classic', guarantee)
     const millpond = tally.millpond('millpond')
     await millpond.start()
     await tally.write(first.lines, first.amounts)

@@ -48,6 +48,8 @@ function tallyTopology(cluster: TestCluster): Topology {
 /** A text to be counted, with a timestamp. */
 export type Line = readonly [text: string, timestamp: number]
 
+type Guarantee = 'at-least-once' | 'exactly-once'
+
 /** An amount for an account, with a timestamp; 0 ends the account. */
 export type Amount = readonly [account: string, amount: number, timestamp: number]
 
@@ -59,6 +61,7 @@ export class Tally {
   readonly cluster: TestCluster
   readonly applicationId: string
   readonly #cacheBytes: number
+  readonly #guarantee: Guarantee
   readonly #groupProtocol: 'classic' | 'streams'
   #textCount = 0
 
@@ -68,11 +71,13 @@ export class Tally {
     short: string,
     cacheBytes: number,
     groupProtocol: 'classic' | 'streams' = 'classic',
+    guarantee: Guarantee = 'at-least-once',
   ) {
     this.cluster = cluster
     this.applicationId = cluster.name(short)
     this.#cacheBytes = cacheBytes
     this.#groupProtocol = groupProtocol
+    this.#guarantee = guarantee
   }
 
   /** Makes the input topics. Their records are of any time, and stay. */
@@ -110,9 +115,11 @@ export class Tally {
     const { cluster, applicationId } = this
     const input = [cluster.name('lines'), cluster.name('amounts')]
     const stateDirectory = join(cluster.directory, directory)
+    const guarantee = this.#guarantee === 'exactly-once' ? 'exactly_once_v2' : 'at_least_once'
+    const settings = [stateDirectory, String(this.#cacheBytes), guarantee]
     const rows = await runJava(
       'Tally',
-      [cluster.address, applicationId, ...input, stateDirectory, String(this.#cacheBytes)],
+      [cluster.address, applicationId, ...input, ...settings],
       signal,
       this.#groupProtocol,
     )
@@ -125,6 +132,7 @@ export class Tally {
       applicationId: this.applicationId,
       cacheBytes: this.#cacheBytes,
       groupProtocol: this.#groupProtocol,
+      processingGuarantee: this.#guarantee,
     })
   }
 

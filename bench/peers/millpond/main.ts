@@ -2,7 +2,7 @@
  * Runs one job until its standard input closes, and tells the runner what happens: a line of JSON for
  * each event. Main.java is its counterpart.
  */
-import { KafkaStreams, isStreamsError, type StreamsConfig, type Topology } from 'millpond'
+import { KafkaStreams, type StreamsConfig, type Topology } from 'millpond'
 import { counts } from './counts.ts'
 import { exactlyOnce } from './exactly-once.ts'
 import { join } from './join.ts'
@@ -74,15 +74,7 @@ async function main(settings: Settings): Promise<void> {
     tell('unsupported')
     return
   }
-  const config = configOf(settings)
-  try {
-    await (settings.job === 'point-reads' ? answer : run)(job(settings), config)
-  } catch (error) {
-    const isUnsupported =
-      isStreamsError(error, 'CONFIG_INVALID') && error.context['option'] === 'processingGuarantee'
-    if (!isUnsupported) throw error
-    tell('unsupported')
-  }
+  await (settings.job === 'point-reads' ? answer : run)(job(settings), configOf(settings))
 }
 
 await main(JSON.parse(process.argv[2] ?? '{}') as Settings)

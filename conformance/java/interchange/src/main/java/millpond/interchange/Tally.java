@@ -12,7 +12,7 @@ import org.apache.kafka.streams.kstream.KGroupedStream;
  * Counts words and sums amounts. test/kafka/tally.ts is the same topology in Millpond.
  *
  * <p>Arguments: bootstrap, application id, topic of lines, topic of amounts, state directory, bytes
- * of the record cache.
+ * of the record cache, processing guarantee.
  */
 public final class Tally {
   private static final List<String> STORES = List.of("word-counts", "sums", "histories");
@@ -23,7 +23,9 @@ public final class Tally {
     String lines = args[2];
     String amounts = args[3];
     var topics = List.of(List.of(lines, amounts), List.of("-word-counts-repartition"));
-    new Turn(args[0], args[1]).run(topology(lines, amounts), topics, STORES, args[4], args[5]);
+    new Turn(args[0], args[1])
+        .withGuarantee(args[6])
+        .run(topology(lines, amounts), topics, STORES, args[4], args[5]);
   }
 
   private static Topology topology(String lines, String amounts) {

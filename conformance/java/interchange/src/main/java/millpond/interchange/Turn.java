@@ -39,6 +39,7 @@ final class Turn {
   private final String application;
   private List<String> windows = List.of();
   private List<String> sessions = List.of();
+  private String guarantee = StreamsConfig.AT_LEAST_ONCE;
 
   Turn(String bootstrap, String application) {
     this.bootstrap = bootstrap;
@@ -54,6 +55,12 @@ final class Turn {
   /** Prints these stores of sessions, too. */
   Turn withSessions(String... stores) {
     sessions = List.of(stores);
+    return this;
+  }
+
+  /** What StreamsConfig.PROCESSING_GUARANTEE_CONFIG says. */
+  Turn withGuarantee(String guarantee) {
+    this.guarantee = guarantee;
     return this;
   }
 
@@ -78,6 +85,7 @@ final class Turn {
     config.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, cacheBytes);
     config.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 100);
     config.put(StreamsConfig.GROUP_PROTOCOL_CONFIG, System.getProperty("group.protocol", "classic"));
+    config.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, guarantee);
     // By default, what has closed is looked for once a second.
     config.put("__emit.interval.ms.kstreams.windowed.aggregation__", 0L);
     config.put("__emit.interval.ms.kstreams.outer.join.spurious.results.fix__", 0L);
