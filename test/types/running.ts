@@ -204,6 +204,8 @@ export function everyOption(): StreamsConfig {
     windowStoreChangelogAdditionalRetention: 0,
     endpoint: { host: 'localhost', port: 7070 },
     offsetReset: { byDuration: minutes(5) },
+    tls: { ca: ['pem'], servername: 'kafka' },
+    sasl: { mechanism: 'oauthbearer', token: (signal) => ({ value: String(signal.aborted) }) },
     logger: createLog((level, message) => console.log(level, message), { level: 'warn' }),
   }
 }

@@ -26,6 +26,7 @@ const text = topic('text', { key: serdes.string, value: serdes.string })
 const rows = keyValueStore('rows', both)
 const windows = windowStore('windows', both)
 const streams = new KafkaStreams(topology, least)
+const user = { username: 'u', password: 'p' }
 const driver = new TopologyTestDriver(topology)
 
 // @ts-expect-error the brokers are missing
@@ -36,6 +37,12 @@ void new KafkaStreams(topology, { ...least, brokers: 'localhost:9092' })
 void new KafkaStreams(topology, { ...least, 'commit.interval.ms': 1 })
 // @ts-expect-error milliseconds, not text
 void new KafkaStreams(topology, { ...least, commitInterval: '1s' })
+// @ts-expect-error a password belongs to a user
+void new KafkaStreams(topology, { ...least, sasl: { mechanism: 'plain', password: 'p' } })
+// @ts-expect-error Kafka's name of the mechanism
+void new KafkaStreams(topology, { ...least, sasl: { mechanism: 'PLAIN', ...user } })
+// @ts-expect-error files are read by the program
+void new KafkaStreams(topology, { ...least, tls: { caFile: 'ca.pem' } })
 // @ts-expect-error a builder is not a topology
 void new KafkaStreams(new StreamsBuilder(), least)
 // @ts-expect-error there is no such guarantee
