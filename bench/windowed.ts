@@ -73,6 +73,26 @@ const programs: Readonly<Record<string, Program>> = {
       .emitStrategy('on-window-close')
       .count({ store })
   },
+  'closing uncached': (builder, persistent) => {
+    const windows = timeWindows({ size: minute, grace: 0 })
+    const store = windowStore('counts', { ...both, persistent, caching: false })
+    builder
+      .stream(words)
+      .groupByKey()
+      .windowedBy(windows)
+      .emitStrategy('on-window-close')
+      .count({ store })
+  },
+  'closing sessions': (builder, persistent) => {
+    const windows = sessionWindows({ gap: minute, grace: 0 })
+    const store = sessionStore('counts', { ...both, persistent })
+    builder
+      .stream(words)
+      .groupByKey()
+      .windowedBy(windows)
+      .emitStrategy('on-window-close')
+      .count({ store })
+  },
   join: (builder, persistent) => {
     const windows = joinWindows({ difference: minute, grace: 0 })
     builder

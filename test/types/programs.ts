@@ -11,6 +11,7 @@ import {
   seconds,
   serdes,
   shutdownSignal,
+  timeWindows,
   topic,
   type ErrorCode,
   type KGroupedStream,
@@ -21,6 +22,7 @@ import {
   type Serde,
   type Topic,
   type Topology,
+  type Windowed,
 } from 'millpond'
 
 /** Compiles only when both types are the same. */
@@ -184,6 +186,38 @@ export function groups(builder: StreamsBuilder): void {
     { value: serdes.string },
   )
   same<typeof forgotten, KTable<string, string, string | null>>(true)
+}
+
+type Visit = { readonly kind: 'open'; readonly clicks: number } | { readonly kind: 'over' }
+
+export function aggregatesOfSeveralShapes(builder: StreamsBuilder): void {
+  const byKey = builder.stream(orders).groupByKey()
+  const store = keyValueStore('visits', { key: serdes.string, value: serdes.json<Visit>() })
+  const visits = byKey.aggregate<Visit>(
+    () => ({ kind: 'open', clicks: 0 }),
+    (visit, order) =>
+      visit.kind === 'over' || order.total === 0
+        ? { kind: 'over' }
+        : { kind: 'open', clicks: visit.clicks + 1 },
+    { store },
+  )
+  same<typeof visits, KTable<string, Visit, Visit>>(true)
+  const forgotten = byKey.aggregate<Visit, Visit | null>(
+    () => ({ kind: 'open', clicks: 0 }),
+    (visit, order) => (order.total === 0 ? null : { ...visit, kind: 'over' }),
+    { value: serdes.json<Visit>() },
+  )
+  same<typeof forgotten, KTable<string, Visit, Visit | null>>(true)
+  const windowed = byKey.windowedBy(timeWindows({ size: minutes(1), grace: 0 })).aggregate<Visit>(
+    () => ({ kind: 'open', clicks: 0 }),
+    (visit) => (visit.kind === 'over' ? visit : { kind: 'over' }),
+    { value: serdes.json<Visit>() },
+  )
+  same<typeof windowed, KTable<Windowed<string>, Visit, Visit>>(true)
+  const cogrouped = byKey
+    .cogroup<Visit>((visit) => (visit.kind === 'over' ? visit : { kind: 'over' }))
+    .aggregate(() => ({ kind: 'open', clicks: 0 }), { value: serdes.json<Visit>() })
+  same<typeof cogrouped, KTable<string, Visit, Visit>>(true)
 }
 
 export function tables(builder: StreamsBuilder): void {
