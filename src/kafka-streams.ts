@@ -1,8 +1,7 @@
 import { assertSignal } from './base/assert-signal.ts'
 import { LimitedLog } from './base/limited-log.ts'
 import { Outcome } from './base/outcome.ts'
-import { shownValue } from './base/shown-value.ts'
-import { KafkaClient } from './client/kafka-client.ts'
+import type { KafkaClient } from './client/kafka-client.ts'
 import {
   resolveConfig,
   systemPorts,
@@ -16,6 +15,8 @@ import { StreamsMetrics } from './metrics/streams-metrics.ts'
 import { assertDescriptor, localStore } from './query/executor-store.ts'
 import type { QueryTarget } from './query/query-target.ts'
 import type { QueryableStore } from './query/queryable-store.ts'
+import { closeTimer } from './runtime/close-timer.ts'
+import { openInstanceClient } from './runtime/instance-client.ts'
 import { openInstanceDirectory } from './runtime/instance-directory.ts'
 import { InstanceView } from './runtime/instance-view.ts'
 import { InstanceWorkers } from './runtime/instance-workers.ts'
@@ -44,11 +45,6 @@ export type {
   LocalTask,
   StreamsMetadata,
 } from './runtime/streams-metadata.ts'
-
-/** Long enough for a broker to be started again, shorter than what most platforms wait at last. */
-const closeTimeoutMs = 60_000
-/** What a timer can wait at most; nobody waits 24 days. */
-const timerMsMax = 2 ** 31 - 1
 
 /**
  * Runs a topology: joins the group of the application, holds the tasks that it is given, and answers
@@ -197,17 +193,11 @@ export class KafkaStreams implements AsyncDisposable {
    * limit (`Infinity`, Java's default) it waits as long as no broker answers.
    * `leaveGroup: false` keeps the tasks for this instance until its session times out: the default
    * with `groupInstanceId`. For others it would only pause their tasks for so long.
-   *
    * Rejects with `CONFIG_INVALID`, and closes nothing, for a timeout that is no number from 0 on.
    */
   async close(options: { timeout?: number; leaveGroup?: boolean } = {}): Promise<void> {
-    const { timeout = closeTimeoutMs } = options
-    const { leaveGroup = this.#config.groupInstanceId === undefined } = options
-    assertTimeout(timeout)
-    using _timer =
-      timeout > timerMsMax
-        ? undefined
-        : this.#ports.clock.setTimer(timeout, () => void this.#cutConnections())
+    const { timeout, leaveGroup = this.#config.groupInstanceId === undefined } = options
+    using _timer = closeTimer(this.#ports.clock, timeout, () => void this.#cutConnections())
     if (this.#setState('pending-shutdown')) {
       this.#running.reject(new StreamsError('STREAMS_STOPPED', { state: 'pending-shutdown' }))
       await this.#workers?.stop(leaveGroup ? 'leave' : 'remain')
@@ -275,8 +265,7 @@ export class KafkaStreams implements AsyncDisposable {
 
   /**
    * Who holds this key of a store; of a global store every instance does, and the partition is -1.
-   * Throws `STORE_UNKNOWN`, and `STREAMS_REBALANCING` while the topics that feed the store are not known
-   * yet.
+   * Throws `STORE_UNKNOWN`, and `STREAMS_REBALANCING` while the topics that feed it are not known yet.
    */
   queryMetadataForKey<K>(
     store: { readonly name: string; readonly key: { serialize(key: K): Uint8Array } },
@@ -319,21 +308,9 @@ export class KafkaStreams implements AsyncDisposable {
 
   #begin(): void {
     this.#setState('rebalancing')
-    const { applicationId, brokers, clientId, security } = this.#config
-    const { clock, random, transport } = this.#ports
     try {
       this.#directory = this.#openDirectory()
-      const { processId } = this.#directory
-      this.#client = new KafkaClient({
-        brokers,
-        clock,
-        random,
-        transport,
-        log: this.#log,
-        clientId: clientId ?? `${applicationId}-${processId}`,
-        security,
-        metadataMaxAgeMs: this.#config.metadataMaxAge,
-      })
+      this.#client = openInstanceClient(this.#config, this.#ports, this.#directory.processId)
       this.#workers = this.#makeWorkers(this.#client, this.#directory)
       if (this.#isPaused) this.#workers.pause()
       this.#workers.start()
@@ -419,10 +396,4 @@ export class KafkaStreams implements AsyncDisposable {
     this.#emitter.stateChange(now, before)
     return true
   }
-}
-
-function assertTimeout(given: unknown): void {
-  if (typeof given === 'number' && given >= 0) return
-  const detail = `the timeout of close is a number of milliseconds from 0 on, not ${shownValue(given)}`
-  throw new StreamsError('CONFIG_INVALID', { option: 'timeout', detail })
 }
