@@ -16,7 +16,7 @@ test("two options are enough, and the others have Kafka Streams' defaults", () =
     commitInterval: 30_000,
     cacheBytes: 10_485_760,
     processingGuarantee: 'at-least-once',
-    standbyReplicas: 0,
+    standbyReplicas: 1,
     acceptableRecoveryLag: 10_000,
     maxWarmupReplicas: 2,
     probingRebalanceInterval: 600_000,

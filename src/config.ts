@@ -79,7 +79,7 @@ export interface StreamsConfig extends ErrorHandling {
   readonly transactionTimeout?: number
   /**
    * Copies of each store on other instances: when the owner is gone one of them takes over without a
-   * restore, and until then answers who allows an older answer. Default 0. Java: num.standby.replicas.
+   * restore, and until then answers who allows an older answer. Default 1. Java: num.standby.replicas.
    */
   readonly standbyReplicas?: number
   /**
@@ -432,7 +432,7 @@ export function resolveConfig(
     cacheBytes: config.cacheBytes ?? 10 * 1024 * 1024,
     processingGuarantee: config.processingGuarantee ?? 'at-least-once',
     transactionTimeout: config.transactionTimeout ?? 10_000,
-    standbyReplicas: config.standbyReplicas ?? 0,
+    standbyReplicas: config.standbyReplicas ?? 1,
     acceptableRecoveryLag: config.acceptableRecoveryLag ?? 10_000,
     maxWarmupReplicas: config.maxWarmupReplicas ?? 2,
     probingRebalanceInterval: config.probingRebalanceInterval ?? 600_000,

@@ -4,7 +4,15 @@ import { expect, test } from 'vitest'
 import { serve, type ServeConfig, type Service } from '../../src/server/index.ts'
 import { TestCluster } from './test-cluster.ts'
 import { until } from './until.ts'
-import { counts, isEqual, poem, startedCluster, wordCount, wordCounts } from './word-count.ts'
+import {
+  counts,
+  isEqual,
+  poem,
+  startedCluster,
+  taskIds,
+  wordCount,
+  wordCounts,
+} from './word-count.ts'
 
 const expose = { 'word-counts': { operations: ['get', 'range'] } } as const
 
@@ -101,7 +109,7 @@ test(
       await until(async () => isEqual(counts, Object.fromEntries(await pages(service, 3))), signal)
       expect(await pages(service, 3)).toEqual(sortedCounts)
     }
-    await until(() => a.streams.localTasks().length === 4 && a.streams.state === 'running', signal)
+    await until(() => taskIds(a.streams).length === 4 && a.streams.state === 'running', signal)
 
     const servedBy = new Set<unknown>()
     for (const [word, count] of Object.entries(counts)) {
@@ -173,7 +181,7 @@ test(
     const asking = Promise.all([ask(), ask(), ask(), ask()])
     for (const name of ['b', 'c']) {
       const other = await start(cluster, name)
-      await until(() => other.streams.localTasks().length === 4, signal)
+      await until(() => taskIds(other.streams).length === 4, signal)
       await until(async () => isEqual(counts, Object.fromEntries(await pages(other, 100))), signal)
       await other.close()
       await until(async () => isEqual(counts, Object.fromEntries(await pages(a, 100))), signal)

@@ -75,10 +75,11 @@ export async function heldByAll(...all: KafkaStreams[]): Promise<Record<string, 
   return rows
 }
 
-/** Ids of the tasks of an instance, in order. */
+/** Ids of the tasks that an instance runs, in order. */
 export function taskIds(streams: KafkaStreams): string[] {
   return streams
     .localTasks()
+    .filter(({ role }) => role === 'active')
     .map(({ id }) => id)
     .sort()
 }
