@@ -9,6 +9,7 @@ import { systemTransport } from '../../src/base/transport.ts'
 import { offsetCommit } from '../../src/protocol/messages/8-offset-commit.ts'
 import { offsetFetch } from '../../src/protocol/messages/9-offset-fetch.ts'
 import { RawClient, batchOf, create, fetchOne, produceOne } from './raw-client.ts'
+import { RawProducer, committedOffset, committedValues } from './raw-transactions.ts'
 import { until } from './until.ts'
 
 /** Two processes are started, each of which compiles the broker first. */
@@ -87,5 +88,55 @@ test(
     expect(found).toBeGreaterThanOrEqual(acknowledged.length)
     const { topics } = await client.request(offsetFetch, 5, { groupId: 'g', topics: null })
     expect(topics[0]?.partitions[0]).toMatchObject({ committedOffset: 5, metadata: 'm' })
+  },
+)
+
+/** Round after round: a record to each of two topics and an offset, committed together. */
+async function commitUntilGone(client: RawClient, producer: RawProducer): Promise<number> {
+  let rounds = 0
+  try {
+    for (;;) {
+      await producer.produce('t', [`round ${rounds}`])
+      await producer.produce('u', [`round ${rounds}`])
+      await producer.commitOffset('g', 't', rounds + 1)
+      const { error } = await producer.end('commit')
+      if (error !== 'NONE') throw new Error(error)
+      rounds += 1
+    }
+  } catch (error) {
+    if (!client.isClosed) throw error
+    return rounds
+  }
+}
+
+test(
+  'after a kill -9 a transaction is there as a whole or not at all, and one that was committed is there',
+  startsProcesses,
+  async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'millpond-broker-'))
+    directories.push(dataDir)
+    let rounds = 0
+    for (let life = 0; life < 3; life += 1) {
+      const process = await startProcess(dataDir)
+      const [client, watcher] = [await process.connect(), await process.connect()]
+      if (life === 0) for (const topic of ['t', 'u']) await create(client, topic)
+      // Whatever the last life left open is aborted by this.
+      const producer = new RawProducer(client, 'tx')
+      await producer.init()
+      const [first, second] = [
+        await committedValues(client, 't'),
+        await committedValues(client, 'u'),
+      ]
+      const committed = await committedOffset(client, 'g', 't', { requireStable: true })
+      expect(first).toEqual(second)
+      expect(first.length).toBeGreaterThanOrEqual(rounds)
+      expect(committed).toBe(first.length === 0 ? -1 : Number(first.at(-1)?.split(' ')[1]) + 1)
+      const working = commitUntilGone(client, producer)
+      await until(
+        async () => (await fetchOne(watcher, 't', { offset: 60 * (life + 1) })).error === 'NONE',
+      )
+      process.child.kill('SIGKILL')
+      rounds = first.length + (await working)
+    }
   },
 )

@@ -156,6 +156,36 @@ describe('kafkajs', foreign, () => {
     expect(second.seen.length).toBe(2)
   })
 
+  test('a transactional producer commits with offsets, and aborts; readers see what is committed', async () => {
+    const kafka = kafkaOn(await start())
+    const admin = await adminOf(kafka)
+    await admin.createTopics({ topics: [{ topic: 't', numPartitions: 2 }] })
+    const producer = kafka.producer({ transactionalId: 'tx', maxInFlightRequests: 1 })
+    await producer.connect()
+    resources.push({ close: () => producer.disconnect() })
+    for (const [round, ends] of (['commit', 'abort', 'commit', 'abort'] as const).entries()) {
+      const transaction = await producer.transaction()
+      const messages = [0, 1].map((partition) => ({ partition, value: `${ends} ${round}` }))
+      await transaction.send({ topic: 't', messages })
+      await transaction.sendOffsets({
+        consumerGroupId: 'g',
+        topics: [{ topic: 't', partitions: [{ partition: 0, offset: String(round + 1) }] }],
+      })
+      if (ends === 'commit') await transaction.commit()
+      else await transaction.abort()
+    }
+    const [committed] = await admin.fetchOffsets({ groupId: 'g', topics: ['t'] })
+    expect(committed?.partitions.find(({ partition }) => partition === 0)?.offset).toBe('3')
+    const member = await joinGroup(kafka, 'readers', 't')
+    await until(() => member.seen.length === 4)
+    expect(member.seen.toSorted()).toEqual([
+      '0:0:commit 0',
+      '0:4:commit 2',
+      '1:0:commit 0',
+      '1:4:commit 2',
+    ])
+  })
+
   test('an administrator creates, describes, changes and deletes topics', async () => {
     const admin = await adminOf(kafkaOn(await start()))
     const created = await admin.createTopics({
@@ -289,6 +319,19 @@ describe.skipIf(!hasKcat)('kcat', foreign, () => {
         .split('\n')
         .map((line) => line.trim()),
     ).toEqual(['0 -1 a from=kcat', '1 -1 b from=kcat', '2 -1 0', '3 -1 1', '4 -1 all'])
+  })
+
+  test('writes in a transaction, of which readers see nothing before its end', async () => {
+    const { address } = await start()
+    const transactional = ['-P', '-t', 't', '-X', 'transactional.id=tx']
+    const { code, stderr } = await kcat(address, transactional, 'a\nb\n')
+    expect([code, stderr.includes('ERROR')]).toEqual([0, false])
+    const again = await kcat(address, transactional, 'c\n')
+    expect(again.code).toBe(0)
+    const read = ['-C', '-t', 't', '-e', '-q', '-f', '%o %s\n']
+    const { stdout } = await kcat(address, read)
+    // The markers have offsets of their own.
+    expect(stdout).toBe('0 a\n1 b\n3 c\n')
   })
 
   test('many thousand lines come back complete', async () => {

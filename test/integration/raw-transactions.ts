@@ -251,6 +251,31 @@ function describeLog(records: Buffer): string[] {
   return lines
 }
 
+/** All values of partition 0 that are committed, up to the last stable offset. */
+export async function committedValues(client: RawClient, topic: string): Promise<string[]> {
+  const values: string[] = []
+  const reader = new RecordBatchReader()
+  for (let offset = 0; ;) {
+    const { responses } = await client.request(fetch, 11, {
+      ...fetchBody(topic, { offset }),
+      isolationLevel: 1,
+    })
+    const { records, abortedTransactions } = responses[0]?.partitions[0] ?? {}
+    if (records === undefined || records === null || records.length === 0) return values
+    const begins = (abortedTransactions ?? []).toSorted((a, b) => a.firstOffset - b.firstOffset)
+    const aborted = new Set<number>()
+    reader.reset(records)
+    while (reader.nextBatch()) {
+      while ((begins[0]?.firstOffset ?? Number.POSITIVE_INFINITY) <= reader.baseOffset)
+        aborted.add(begins.shift()?.producerId ?? -1)
+      offset = reader.nextOffset
+      if (reader.isControl) aborted.delete(reader.producerId)
+      else if (!aborted.has(reader.producerId))
+        while (reader.next()) values.push(reader.valueString() ?? '')
+    }
+  }
+}
+
 /** The offset that a group has committed for partition 0, or the error. */
 export async function committedOffset(
   client: RawClient,
