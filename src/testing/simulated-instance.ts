@@ -77,11 +77,13 @@ export class SimulatedInstance {
   start(): void {
     const { topology, config } = this.#options
     const streams = new KafkaStreams(topology, { ...config, stateDir }, this.machine.begin())
+    const { process } = this.machine
     this.#streams = streams
     this.#failure = undefined
     streams.on('stateChange', (now) => this.#options.time.note(this.name, `is ${now}`))
     streams.on('error', (error) => {
-      if (this.#streams === streams) this.#failure = error
+      // What a dead process thinks that it fails with is no news.
+      if (process?.isDead === false) this.#failure = error
     })
     streams.start().catch((error: unknown) => {
       this.#options.time.note(this.name, `did not start: ${messageOf(error)}`)

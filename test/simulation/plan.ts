@@ -32,16 +32,25 @@ const harsh: readonly Fault[] = [
   'cut',
   'isolate',
   'deafen',
-  'broker-kill',
-  'broker-restart',
   'disk-write',
   'disk-full',
 ]
+
+/**
+ * The dev broker forgets its groups when it ends, and members learn of it one after the other: for a
+ * moment there are two owners. At least once, what the old one sends late may then come between the records
+ * of the new one, in a changelog too, as in Java: so only an instance that is alone sees this.
+ */
+const ofBroker: readonly Fault[] = ['broker-kill', 'broker-restart']
 
 /** Everything about a run that is decided before it begins. */
 export interface SimulationPlan {
   readonly program: SimulatedProgram
   readonly instanceCount: number
+  readonly groupProtocol: 'classic' | 'streams'
+  readonly standbyReplicas: number
+  /** So small that tasks move with warm-ups. */
+  readonly acceptableRecoveryLag: number
   readonly isStatic: boolean
   readonly hasCache: boolean
   readonly commitInterval: number
@@ -64,14 +73,19 @@ export function randomPlan(random: Random): SimulationPlan {
     keys: pick(random, [3, 8, 30]),
     persistent: random.next() < 0.8,
   })
-  const kinds = random.next() < 0.2 ? gentle : [...gentle, ...harsh]
+  const instanceCount = 1 + randomInteger(random, 3)
+  const fromBroker = instanceCount === 1 ? ofBroker : []
+  const kinds = random.next() < 0.2 ? gentle : [...gentle, ...harsh, ...fromBroker]
   // A few kinds at a time find more than all at once: one does not hide what the other does.
   const faults = Array.from({ length: 1 + randomInteger(random, 5) }, () => pick(random, kinds))
   return {
     program,
-    instanceCount: 1 + randomInteger(random, 3),
+    instanceCount,
+    groupProtocol: pick(random, ['classic', 'classic', 'streams']),
+    standbyReplicas: pick(random, [0, 0, 1, 1, 2]),
+    acceptableRecoveryLag: pick(random, [0, 50, 10_000]),
     isStatic: random.next() < 0.25,
-    hasCache: random.next() < 0.6,
+    hasCache: random.next() < 0.6 && program.mayCache,
     commitInterval: pick(random, [50, 200, 1000, 5000]),
     sessionTimeout: pick(random, [6_000, 10_000]),
     faults,
@@ -89,6 +103,8 @@ export function describePlan(plan: SimulationPlan): string {
     program.name,
     `${partitions} partitions`,
     `${instanceCount} instances${isStatic ? ' (static)' : ''}`,
+    `${plan.groupProtocol} protocol`,
+    `${plan.standbyReplicas} standbys`,
     hasCache ? 'cached' : 'not cached',
     `commits each ${commitInterval} ms`,
     `session ${sessionTimeout} ms`,

@@ -142,6 +142,10 @@ class Simulation {
       sessionTimeout: plan.sessionTimeout,
       heartbeatInterval: Math.floor(plan.sessionTimeout / 5),
       rebalanceTimeout: 30_000,
+      groupProtocol: plan.groupProtocol,
+      standbyReplicas: plan.standbyReplicas,
+      acceptableRecoveryLag: plan.acceptableRecoveryLag,
+      probingRebalanceInterval: 60_000,
       ...(plan.hasCache ? {} : { cacheBytes: 0 }),
       ...(plan.isStatic ? { groupInstanceId: name } : {}),
     })
