@@ -67,6 +67,14 @@ test.each([
     'The option engine is not valid: it must be an engine, such as rocksdb() of millpond/rocksdb, not null.',
   ],
   [
+    { ...least, sasl: { mechanism: 'plain', username: 'shop' } },
+    'The option sasl is not valid: password must be a string with at least one character.',
+  ],
+  [
+    { ...least, tls: { cert: 'pem' } },
+    'The option tls is not valid: cert and key are given together.',
+  ],
+  [
     { ...least, brokers: ['localhost'] },
     `The option brokers is not valid: "localhost" is not of the form 'host:port'.`,
   ],
