@@ -170,7 +170,7 @@ export class Broker implements AsyncDisposable {
       clock,
       random,
       offsets,
-      streams: new StreamsGroups({ clock, topics, configs }),
+      streams: new StreamsGroups({ clock, topics, configs, leaderEpoch }),
       sessionTimeoutMinMs: this.#options.sessionTimeoutMinMs ?? 100,
       initialRebalanceDelayMs,
     })

@@ -27,6 +27,7 @@ class Stage {
     offsets: this.offsets,
     streams: new StreamsGroups({
       clock: this.clock,
+      leaderEpoch: 1,
       topics: new Topics({ ...this.#store, random: seededRandom(8), defaults: new Map() }),
       configs: new GroupConfigs({ ...this.#store, defaults: new Map() }),
     }),

@@ -76,6 +76,7 @@ function setUp(
   let refuseTopics: string | undefined
   const group = new StreamsGroup('app', {
     clock,
+    firstEpoch: 7,
     settings: () => ({
       sessionTimeoutMs: 10_000,
       heartbeatIntervalMs: 1000,

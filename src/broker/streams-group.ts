@@ -42,6 +42,8 @@ export interface StreamsGroupSettings {
 
 export interface StreamsGroupOptions extends StreamsGroupTopologyOptions {
   readonly clock: Clock
+  /** Higher than those of a group of this name before: members may still have them. */
+  readonly firstEpoch: number
   /** Looked up each time: they change while the group lives. */
   readonly settings: () => StreamsGroupSettings
 }
@@ -60,9 +62,9 @@ export class StreamsGroup {
   readonly id: string
   readonly #options: StreamsGroupOptions
   readonly #members = new StreamsMembers()
-  #epoch = 0
+  #epoch: number
   /** Of the target. */
-  #assignmentEpoch = 0
+  #assignmentEpoch: number
   #endpointEpoch = -1
   readonly topology: StreamsGroupTopology
   #standbyReplicas = -1
@@ -74,6 +76,8 @@ export class StreamsGroup {
   constructor(id: string, options: StreamsGroupOptions) {
     this.id = id
     this.#options = options
+    this.#epoch = options.firstEpoch
+    this.#assignmentEpoch = options.firstEpoch
     this.topology = new StreamsGroupTopology(options)
   }
 

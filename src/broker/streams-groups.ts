@@ -13,18 +13,26 @@ type Response = ResponseInputOf<typeof streamsGroupHeartbeat>
 
 const groupsMax = 10_000
 
+/** A group does not get so many epochs while the broker runs, and the broker not so many lives. */
+const epochsOfOneLife = 100_000
+
 export interface StreamsGroupsOptions {
   readonly clock: Clock
   readonly topics: Topics
   readonly configs: GroupConfigs
+  /** Which life of the broker this is. */
+  readonly leaderEpoch: number
 }
 
 export class StreamsGroups {
   readonly #options: StreamsGroupsOptions
   readonly #groups = new Map<string, StreamsGroup>()
+  /** No group that was forgotten had a higher epoch. */
+  #epochBase: number
 
   constructor(options: StreamsGroupsOptions) {
     this.#options = options
+    this.#epochBase = options.leaderEpoch * epochsOfOneLife
   }
 
   get configs(): GroupConfigs {
@@ -53,8 +61,11 @@ export class StreamsGroups {
 
   /** Forgets a group that is empty. */
   delete(groupId: string): void {
-    this.#groups.get(groupId)?.close()
+    const group = this.#groups.get(groupId)
+    if (group === undefined) return
+    group.close()
     this.#groups.delete(groupId)
+    this.#epochBase = Math.max(this.#epochBase, group.epoch)
   }
 
   /** Ends all timers. */
@@ -72,6 +83,7 @@ export class StreamsGroups {
     const { clock, topics, configs } = this.#options
     const group = new StreamsGroup(groupId, {
       clock,
+      firstEpoch: this.#epochBase,
       settings: () => configs.streams(groupId),
       partitionCount: (topic) => topics.get(topic)?.partitions.length,
       createTopics: (missing) => createTopics(topics, missing),
