@@ -3,7 +3,6 @@
  *
  *     npm run sim -- --seed 1 --runs 500
  *     npm run sim -- --seed 77 --trace /tmp/77.txt    # one run again, line by line
- *     npm run sim -- --runs 500 --protocol streams    # with the other group protocol
  */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -14,7 +13,6 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     runs: { type: 'string', default: '1' },
     trace: { type: 'string' },
-    protocol: { type: 'string', default: 'classic' },
     'keep-going': { type: 'boolean', default: false },
   },
 })
@@ -26,22 +24,12 @@ if (!Number.isSafeInteger(firstSeed) || !Number.isSafeInteger(runs) || runs < 1)
   process.exit(2)
 }
 
-const groupProtocol = values.protocol
-if (groupProtocol !== 'classic' && groupProtocol !== 'streams') {
-  console.error('--protocol is classic or streams')
-  process.exit(2)
-}
-
 async function runOne(seed: number): Promise<boolean> {
   const startedAt = performance.now()
   const file = values.trace === undefined ? undefined : openSync(values.trace, 'w')
   const trace = file === undefined ? undefined : (line: string) => void writeSync(file, `${line}\n`)
   try {
-    const { plan, digest, eventCount, recordCount, elapsedMs } = await simulate({
-      seed,
-      groupProtocol: values.protocol === 'streams' ? 'streams' : 'classic',
-      trace,
-    })
+    const { plan, digest, eventCount, recordCount, elapsedMs } = await simulate({ seed, trace })
     const ms = Math.round(performance.now() - startedAt)
     console.log(
       `seed ${seed} ${digest}: ${recordCount} records, ${eventCount} events, ` +
@@ -51,9 +39,7 @@ async function runOne(seed: number): Promise<boolean> {
   } catch (error) {
     if (!(error instanceof SimulationFailure)) console.error(`seed ${seed}:`, error)
     else console.error(`FAILED ${error.message}`)
-    console.error(
-      `again: npm run sim -- --seed ${seed} --protocol ${values.protocol} --trace trace.txt`,
-    )
+    console.error(`again: npm run sim -- --seed ${seed} --trace trace.txt`)
     return false
   } finally {
     if (file !== undefined) closeSync(file)

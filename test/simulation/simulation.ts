@@ -31,8 +31,6 @@ const askEveryMsMax = 400
 
 export interface SimulationOptions {
   readonly seed: number
-  /** Of the group of instances. Default `classic`. */
-  readonly groupProtocol?: 'classic' | 'streams'
   /** Hears all that happens, line by line. */
   readonly trace?: ((line: string) => void) | undefined
 }
@@ -62,11 +60,7 @@ export class SimulationFailure extends Error {
 }
 
 /** Runs one seed. Rejects with a {@link SimulationFailure}. */
-export async function simulate({
-  seed,
-  groupProtocol = 'classic',
-  trace,
-}: SimulationOptions): Promise<SimulationResult> {
+export async function simulate({ seed, trace }: SimulationOptions): Promise<SimulationResult> {
   const random = seededRandom(seed)
   const plan = randomPlan(random)
   const cluster = await simulatedCluster({
@@ -74,7 +68,7 @@ export async function simulate({
     broker: { topicDefaults: { 'retention.ms': '-1' } },
     ...(trace && { trace }),
   })
-  const simulation = new Simulation({ seed, groupProtocol, plan, cluster, random })
+  const simulation = new Simulation({ seed, plan, cluster, random })
   try {
     return await simulation.run()
   } finally {
@@ -84,7 +78,6 @@ export async function simulate({
 
 class Simulation {
   readonly #seed: number
-  readonly #groupProtocol: 'classic' | 'streams'
   readonly #plan: SimulationPlan
   readonly #cluster: SimulatedCluster
   readonly #random: Random
@@ -98,14 +91,12 @@ class Simulation {
 
   constructor(options: {
     seed: number
-    groupProtocol: 'classic' | 'streams'
     plan: SimulationPlan
     cluster: SimulatedCluster
     random: Random
   }) {
     const { cluster, plan } = options
     this.#seed = options.seed
-    this.#groupProtocol = options.groupProtocol
     this.#plan = plan
     this.#cluster = cluster
     this.#random = options.random
@@ -147,7 +138,6 @@ class Simulation {
     const name = `instance-${index}`
     const instance = this.#cluster.instance(name, plan.program.topology, {
       applicationId,
-      groupProtocol: this.#groupProtocol,
       commitInterval: plan.commitInterval,
       sessionTimeout: plan.sessionTimeout,
       heartbeatInterval: Math.floor(plan.sessionTimeout / 5),
