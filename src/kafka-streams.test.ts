@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest'
 import { until } from '../test/integration/until.ts'
 import type { Logger } from './base/logger.ts'
+import type { DiskLock } from './base/disk.ts'
+import { ManualClock } from './base/manual-clock.ts'
 import { MemoryDisk } from './base/memory-disk.ts'
 import { systemPorts, type StreamsConfig } from './config.ts'
 import { StreamsBuilder } from './dsl/streams-builder.ts'
 import { topic } from './dsl/topic.ts'
+import { StreamsError } from './errors.ts'
 import { KafkaStreams } from './kafka-streams.ts'
 import { serdes } from './serde/serdes.ts'
 import { keyValueStore } from './store/descriptor.ts'
@@ -235,6 +238,56 @@ test('stores in memory need no state directory, and persistent ones do', async (
   expect(() => second.cleanUp()).toThrow(
     expect.objectContaining({ code: 'STATE_DIRECTORY_LOCKED' }),
   )
+})
+
+/** A disk on which a container that cannot be looked up holds the lock for so many attempts. */
+class SharedDisk extends MemoryDisk {
+  refusals: number
+
+  constructor(refusals: number) {
+    super()
+    this.refusals = refusals
+  }
+
+  override lock(path: string): DiskLock {
+    this.refusals -= 1
+    if (this.refusals < 0) return super.lock(path)
+    const directory = '/state/app'
+    throw new StreamsError('STATE_DIRECTORY_LOCKED', { directory, pid: 1, holder: 'elsewhere' })
+  }
+}
+
+test('a state directory that a dead container may hold is waited for, and not for ever', async () => {
+  const startOn = (refusals: number) => {
+    const clock = new ManualClock()
+    const ports = { ...systemPorts, clock, disk: new SharedDisk(refusals) }
+    const streams = new KafkaStreams(countingTopology(true), config, ports)
+    const failure = streams.start().catch((error: unknown) => error)
+    return { clock, ports, streams, failure }
+  }
+  const freed = startOn(5)
+  freed.clock.advance(4_999)
+  expect(freed.ports.disk.refusals).toBe(0)
+  expect(freed.ports.disk.list('/state/app')).toEqual([])
+  freed.clock.advance(1)
+  expect(freed.ports.disk.list('/state/app')).toEqual(['kafka-streams-process-metadata'])
+  expect(freed.streams.state).toBe('rebalancing')
+
+  const held = startOn(1_000)
+  held.clock.advance(20_000)
+  expect(await held.failure).toMatchObject({ code: 'STATE_DIRECTORY_LOCKED' })
+  await expect(held.streams.closed).rejects.toMatchObject({ code: 'STATE_DIRECTORY_LOCKED' })
+  expect(held.streams.state).toBe('error')
+
+  const closed = startOn(1_000)
+  closed.clock.advance(1_000)
+  await closed.streams.close()
+  expect([closed.streams.state, closed.clock.timerCount]).toEqual(['not-running', 0])
+  void freed.streams.close()
+  await until(() => {
+    freed.clock.advance(1_000)
+    return freed.streams.state === 'not-running'
+  })
 })
 
 test('cleanUp deletes the state of tasks, and nothing else', () => {

@@ -16,6 +16,7 @@ import { assertDescriptor, localStore } from './query/executor-store.ts'
 import type { QueryTarget } from './query/query-target.ts'
 import type { QueryableStore } from './query/queryable-store.ts'
 import { closeTimer } from './runtime/close-timer.ts'
+import { DirectoryWait } from './runtime/directory-wait.ts'
 import { openInstanceClient } from './runtime/instance-client.ts'
 import { openInstanceDirectory } from './runtime/instance-directory.ts'
 import { InstanceView } from './runtime/instance-view.ts'
@@ -72,6 +73,7 @@ export class KafkaStreams implements AsyncDisposable {
   readonly #closed = new Outcome()
   #state: StreamsState = 'created'
   #client: KafkaClient | undefined
+  readonly #wait: DirectoryWait
   #directory: StateDirectory | undefined
   #workers: InstanceWorkers | undefined
   #isPaused = false
@@ -100,6 +102,7 @@ export class KafkaStreams implements AsyncDisposable {
     this.#log = new LimitedLog(resolved.log, ports.clock)
     this.#config = { ...resolved, log: this.#log }
     this.#ports = ports
+    this.#wait = new DirectoryWait(ports.clock, this.#log)
     this.metrics = new StreamsMetrics()
     this.#view = new InstanceView({
       topology,
@@ -316,6 +319,7 @@ export class KafkaStreams implements AsyncDisposable {
       this.#workers.start()
       void this.#workers.done.then(() => this.#workersEnded())
     } catch (error) {
+      if (this.#wait.retry(error, () => this.#begin())) return
       this.#fail(error instanceof Error ? error : new Error(messageOf(error)))
       void this.#finish('error')
     }
@@ -374,6 +378,7 @@ export class KafkaStreams implements AsyncDisposable {
   }
 
   async #finish(state: 'not-running' | 'error'): Promise<void> {
+    this.#wait.cancel()
     await this.#client?.close()
     this.#directory?.close()
     this.#setState(state)

@@ -61,7 +61,7 @@ export function takeDirectoryLock(path: string, leaseMs: number): DiskLock {
       const holder = readHolder(path)
       if (holder === undefined) continue
       if (isAlive(holder, own, () => silenceMs(path, ownPath) < leaseMs))
-        throw locked(path, holder.pid)
+        throw locked(path, holder.pid, holder.space === own.space ? 'here' : 'elsewhere')
       // Two processes may both see a dead holder. The rename moves whatever is there by then, so
       // look at what was moved: if it is another's fresh lock, give it back.
       const stale = `${path}.stale.${process.pid}`
@@ -125,8 +125,13 @@ class DirectoryLock implements DiskLock {
   }
 }
 
-function locked(path: string, pid: number | undefined): StreamsError {
-  return new StreamsError('STATE_DIRECTORY_LOCKED', { directory: dirname(path), pid })
+/** `elsewhere`: the holder cannot be looked up, and may be dead. */
+function locked(
+  path: string,
+  pid: number | undefined,
+  holder: 'here' | 'elsewhere' = 'here',
+): StreamsError {
+  return new StreamsError('STATE_DIRECTORY_LOCKED', { directory: dirname(path), pid, holder })
 }
 
 function isSame(one: Holder, other: Holder): boolean {
