@@ -15,6 +15,7 @@ import {
   type KafkaStreams,
   type LagInfo,
   type RestoreProgress,
+  type StreamsConfig,
   type StandbyUpdate,
 } from '../../src/index.ts'
 import { CutTransport } from './cut-transport.ts'
@@ -66,47 +67,55 @@ async function caughtUp(streams: KafkaStreams, signal: AbortSignal): Promise<voi
 async function started(
   cluster: TestCluster,
   name: string,
-  network?: CutTransport,
+  options: { network?: CutTransport; config?: Partial<StreamsConfig> } = {},
 ): Promise<KafkaStreams> {
+  const { network, config } = options
   const ports = network === undefined ? systemPorts : { ...systemPorts, transport: network }
-  const streams = cluster.streams(wordCount(cluster), name, withStandby, ports)
+  const all = { ...withStandby, ...config }
+  const streams = cluster.streams(wordCount(cluster), name, all, ports)
   await streams.start()
   return streams
 }
 
-test('a standby answers while its owner is gone, and takes over without a restore', async ({
-  signal,
-}) => {
-  await using cluster = await startedCluster()
-  const network = new CutTransport()
-  const [a, b] = await Promise.all([started(cluster, 'a', network), started(cluster, 'b')])
-  const restored: RestoreProgress[] = []
-  const updates: StandbyUpdate[] = []
-  b.on('restore', (one) => restored.push(one)).on('standbyUpdate', (one) => updates.push(one))
-  await cluster.write('lines', poem)
-  await shared(a, b, signal)
-  await caughtUp(b, signal)
-  const moving = tasksOf(b, 'standby')
-  expect(Object.keys(await rowsOf(b)).length).toBeLessThan(Object.keys(counts).length)
-  restored.length = 0
-  const recordsBefore = b.metrics.recordsRestored.value
+test.for(['at-least-once', 'exactly-once'] as const)(
+  'a standby answers while its owner is gone, and takes over without a restore, %s',
+  { timeout: 60_000 },
+  async (processingGuarantee, { signal }) => {
+    await using cluster = await startedCluster()
+    const network = new CutTransport()
+    const config = { processingGuarantee, transactionTimeout: 1000 }
+    const [a, b] = await Promise.all([
+      started(cluster, 'a', { network, config }),
+      started(cluster, 'b', { config }),
+    ])
+    const restored: RestoreProgress[] = []
+    const updates: StandbyUpdate[] = []
+    b.on('restore', (one) => restored.push(one)).on('standbyUpdate', (one) => updates.push(one))
+    await cluster.write('lines', poem)
+    await shared(a, b, signal)
+    await caughtUp(b, signal)
+    const moving = tasksOf(b, 'standby')
+    expect(Object.keys(await rowsOf(b)).length).toBeLessThan(Object.keys(counts).length)
+    restored.length = 0
+    const recordsBefore = b.metrics.recordsRestored.value
 
-  network.cut()
-  // The group has noticed nothing yet.
-  expect(tasksOf(b, 'standby')).toEqual(moving)
-  expect(await rowsOf(b, { consistency: 'any' })).toEqual(counts)
+    network.cut()
+    // The group has noticed nothing yet.
+    expect(tasksOf(b, 'standby')).toEqual(moving)
+    expect(await rowsOf(b, { consistency: 'any' })).toEqual(counts)
 
-  await until(() => stateful.every((id) => tasksOf(b, 'active').includes(id)), signal)
-  await until(() => b.state === 'running', signal)
-  await until(async () => isEqual(counts, await rowsOf(b)), signal)
-  expect(b.metrics.recordsRestored.value - recordsBefore).toBe(0)
-  expect(restored.filter(({ phase }) => phase === 'batch')).toEqual([])
-  const promoted = updates.filter(({ reason }) => reason === 'promoted')
-  expect(promoted.map(({ taskId }) => taskId).sort()).toEqual(moving)
+    await until(() => stateful.every((id) => tasksOf(b, 'active').includes(id)), signal)
+    await until(() => b.state === 'running', signal)
+    await until(async () => isEqual(counts, await rowsOf(b)), signal)
+    expect(b.metrics.recordsRestored.value - recordsBefore).toBe(0)
+    expect(restored.filter(({ phase }) => phase === 'batch')).toEqual([])
+    const promoted = updates.filter(({ reason }) => reason === 'promoted')
+    expect(promoted.map(({ taskId }) => taskId).sort()).toEqual(moving)
 
-  await cluster.write('lines', ['to be'])
-  await until(async () => isEqual({ ...counts, to: 5, be: 3 }, await rowsOf(b)), signal)
-}, 60_000)
+    await cluster.write('lines', ['to be'])
+    await until(async () => isEqual({ ...counts, to: 5, be: 3 }, await rowsOf(b)), signal)
+  },
+)
 
 test('an instance that joins gets its tasks when it has their state, and the other one keeps a copy', async ({
   signal,
