@@ -109,6 +109,8 @@ export class ClassicMember implements GroupMembership {
     const patienceMs = this.#held.active.size === 0 ? 0 : stopPatienceMs
     using _patience = this.#clock.setTimer(patienceMs, () => this.#hurry.abort())
     await this.#done
+    this.#rejoinTimer?.cancel()
+    this.#lease.suspend()
     await this.#session.close()
   }
 
@@ -123,8 +125,6 @@ export class ClassicMember implements GroupMembership {
       }
     }
     this.#ended.abort()
-    this.#rejoinTimer?.cancel()
-    this.#lease.suspend()
   }
 
   async #step(handlers: MembershipHandlers): Promise<void> {
