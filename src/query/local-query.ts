@@ -75,7 +75,7 @@ export function keyValueDescriptor(target: QueryTarget, store: string): AnyStore
 }
 
 function otherKind(store: string, kind: string): StreamsError {
-  const detail = `${store} is a ${kind} store: it cannot be asked as a key-value store`
+  const detail = `${store} is a ${kind} store: it is read in the program, with streams.store, and cannot be asked as a key-value store`
   return new StreamsError('QUERY_INVALID', { store, detail })
 }
 
