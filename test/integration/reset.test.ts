@@ -39,29 +39,32 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
 const repartition = 'word-count-word-counts-repartition'
 const changelog = 'word-count-word-counts-changelog'
 
-test('a reset application counts everything again, from nothing', async ({ signal }) => {
-  await using cluster = await startedCluster(2)
-  await cluster.write('lines', poem)
-  const first = cluster.streams(wordCount(cluster), 'a')
-  await first.start()
-  await until(async () => isEqual(counts, await held(first)), signal)
-  expect(await codeOf(plan(cluster))).toBe('APPLICATION_RUNNING')
-  await first.close()
+test.each(['classic', 'streams'] as const)(
+  'a reset application counts everything again, from nothing (%s protocol)',
+  async (groupProtocol) => {
+    await using cluster = await startedCluster(2)
+    await cluster.write('lines', poem)
+    const first = cluster.streams(wordCount(cluster), 'a', { groupProtocol })
+    await first.start()
+    await until(async () => isEqual(counts, await held(first)))
+    expect(await codeOf(plan(cluster))).toBe('APPLICATION_RUNNING')
+    await first.close()
 
-  const planned = await plan(cluster)
-  expect(moves(planned)).toEqual(['0: 2 -> 0', '1: 1 -> 0'])
-  expect(cluster.own(planned.deletedTopics)).toEqual([changelog, repartition])
-  expect([planned.missingTopics, planned.removedMembers]).toEqual([[], []])
-  // Nothing was changed by that.
-  expect(cluster.own((await new Admin(cluster.client).listTopics()).keys())).toContain(changelog)
+    const planned = await plan(cluster)
+    expect(moves(planned)).toEqual(['0: 2 -> 0', '1: 1 -> 0'])
+    expect(cluster.own(planned.deletedTopics)).toEqual([changelog, repartition])
+    expect([planned.missingTopics, planned.removedMembers]).toEqual([[], []])
+    // Nothing was changed by that.
+    expect(cluster.own((await new Admin(cluster.client).listTopics()).keys())).toContain(changelog)
 
-  await executeReset(cluster.client, planned)
-  expect(cluster.own((await new Admin(cluster.client).listTopics()).keys())).toEqual(['lines'])
-  const second = cluster.streams(wordCount(cluster), 'a')
-  second.cleanUp()
-  await second.start()
-  await until(async () => isEqual(counts, await held(second)), signal)
-})
+    await executeReset(cluster.client, planned)
+    expect(cluster.own((await new Admin(cluster.client).listTopics()).keys())).toEqual(['lines'])
+    const second = cluster.streams(wordCount(cluster), 'a', { groupProtocol })
+    second.cleanUp()
+    await second.start()
+    await until(async () => isEqual(counts, await held(second)))
+  },
+)
 
 test('members that have not left are taken out by force only', async ({ signal }) => {
   await using cluster = await startedCluster(1)
