@@ -123,9 +123,9 @@ export class GroupReadiness {
   }
 }
 
-/** The coordinator names the member that asked for it. */
+/** The coordinator names the member that asked for it; ours begin with the id of their process. */
 function stopped(detail: string): StreamsError {
-  const member = /member (\S+)/.exec(detail)?.[1]
+  const member = /member ([^\s_]+)/.exec(detail)?.[1]
   return new StreamsError('APPLICATION_STOPPED', {
     processId: member ?? 'of another instance',
     detail: 'it has met an error that its program answers so',

@@ -71,6 +71,11 @@ export interface GroupMembership {
   identity(): GroupIdentity | undefined
   /** A commit was refused as coming from an old member: give up all tasks and rejoin. */
   taskMigrated(error: Error): void
+  /**
+   * All members are to stop. Said before this one leaves, where the protocol can: others would take its
+   * tasks first. Whoever has not heard it then is reached by a request of its own.
+   */
+  announceStop?(): void
   /** Revokes and commits first; then leaves the group, or stays silent until the session times out. */
   stop(mode: 'leave' | 'remain'): Promise<void>
 }

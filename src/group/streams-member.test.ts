@@ -528,7 +528,7 @@ describe('a problem that the group tells', () => {
     },
     {
       what: 'that all are to stop',
-      status: [4, 'Streams group member m-7 encountered a fatal error'] as const,
+      status: [4, 'Streams group member m-7_8 encountered a fatal error'] as const,
       after: 0,
       code: 'APPLICATION_STOPPED',
       context: { processId: 'm-7' },
@@ -699,6 +699,24 @@ describe('stop', () => {
     const { group, end } = await setUp()
     await end()
     expect(group.heard).toEqual([])
+  })
+
+  test('of the whole application is said before the tasks are free for others', async () => {
+    const { group, diary, member, run, end } = await setUp()
+    group.tell({ active: ['0_0'] })
+    member.start(diary)
+    await run(10)
+    member.announceStop()
+    expect(member.isStopAnnounced).toBe(false)
+    await end()
+    expect(member.isStopAnnounced).toBe(true)
+    const last = group.heard.slice(-2)
+    expect(
+      last.map(({ memberEpoch, shutdownApplication }) => [memberEpoch, shutdownApplication]),
+    ).toEqual([
+      [1, true],
+      [-1, false],
+    ])
   })
 
   test('of the whole application is asked for by a member that comes for that', async () => {

@@ -77,6 +77,8 @@ export class StreamsMember implements GroupMembership {
   #lostReason: Error | undefined
   #fatalError: Error | undefined
   #stopMode: 'leave' | 'remain' | undefined
+  #stopsAll = false
+  #isStopAnnounced = false
   #wake: () => void = () => undefined
   /** Aborted to have a heartbeat said at once. */
   #pulse = new AbortController()
@@ -109,6 +111,15 @@ export class StreamsMember implements GroupMembership {
 
   taskMigrated(error: Error): void {
     this.#lose(error)
+  }
+
+  announceStop(): void {
+    this.#stopsAll = true
+  }
+
+  /** True: the coordinator knows that all members are to stop. */
+  get isStopAnnounced(): boolean {
+    return this.#isStopAnnounced
   }
 
   async stop(mode: 'leave' | 'remain'): Promise<void> {
@@ -221,6 +232,11 @@ export class StreamsMember implements GroupMembership {
       else await handlers.onLost(this.#lostReason ?? new Error('the membership was lost'))
     }
     this.#lease.suspend()
+    if (this.#stopsAll && this.identity() !== undefined) {
+      // Once it has left, the others take its tasks, and may meet what has ended this one.
+      const answer = await this.#session.beat(this.#acknowledgeable, { stopAll: true })
+      this.#isStopAnnounced = answer !== undefined && !('refused' in answer)
+    }
     const refusal = await this.#session.leave(this.#stopMode ?? 'leave')
     if (refusal !== undefined) {
       const error = refusal.error.message
@@ -262,7 +278,7 @@ export class StreamsMember implements GroupMembership {
     try {
       const answer = isJoining
         ? await this.#session.join({ stopAll: false })
-        : await this.#session.beat(this.#acknowledgeable)
+        : await this.#session.beat(this.#acknowledgeable, { stopAll: false })
       // The member was lost meanwhile: what was asked for it does not count.
       if (answer === undefined) return this.#heartbeatIntervalMs
       if ('refused' in answer) return this.#refused(answer)

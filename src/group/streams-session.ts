@@ -156,13 +156,20 @@ export class StreamsSession {
     }))
   }
 
-  /** A sign of life of a member that holds these tasks. Undefined: forgotten meanwhile. */
-  beat(held: StreamsTasks): Promise<StreamsAnswer | StreamsRefusal | undefined> {
+  /**
+   * A sign of life of a member that holds these tasks. `stopAll`: has all members stopped. Undefined:
+   * forgotten meanwhile.
+   */
+  beat(
+    held: StreamsTasks,
+    options: { stopAll: boolean },
+  ): Promise<StreamsAnswer | StreamsRefusal | undefined> {
     const isKnown = this.#acknowledged !== undefined && isSameTasks(this.#acknowledged, held)
     return this.#exchange(held, (version) => ({
       ...this.#head(this.#epoch, version),
       ...(!isKnown && wireTasks(held)),
       taskOffsets: version < fullVersion || !this.#areOffsetsDue() ? null : this.#offsets(),
+      shutdownApplication: options.stopAll,
     }))
   }
 

@@ -216,13 +216,19 @@ export class InstanceWorkers {
     this.#stopping.abort()
     const { listener, config } = this.#options
     const { response, error } = decideUncaught(config.onUncaughtError, cause)
-    if (response === 'stop-application') this.#stopReason = error.message
+    if (response === 'stop-application') this.#stopAll(error.message)
     listener.onFailure(error)
     if (this.#stopReason !== undefined && this.#worker === undefined) {
       config.log.warn('the other instances are not stopped, this one is in no group yet')
     }
     await this.#worker?.stop('leave')
     await this.#working
+  }
+
+  /** Said by the worker while it leaves, or after it has ended. */
+  #stopAll(reason: string): void {
+    this.#stopReason = reason
+    this.#worker?.announceStop()
   }
 
   #workerFailed(cause: Error): void {
@@ -235,7 +241,7 @@ export class InstanceWorkers {
       return listener.onStatus('rebalancing')
     }
     this.#stopping.abort()
-    if (response === 'stop-application') this.#stopReason = error.message
+    if (response === 'stop-application') this.#stopAll(error.message)
     listener.onFailure(error)
     void this.#global?.stop()
   }

@@ -192,6 +192,11 @@ export class StreamWorker implements MembershipHandlers {
     await this.#done
   }
 
+  /** All instances are to stop: said as soon as this one leaves the group, where its protocol can. */
+  announceStop(): void {
+    this.#membership.announceStop?.()
+  }
+
   /** Has all instances of the application stopped, after this worker has ended. Never rejects. */
   stopApplication(reason: string): Promise<void> {
     return this.#member.requestStop(reason)

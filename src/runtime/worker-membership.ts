@@ -91,7 +91,8 @@ function streamsMembership(options: WorkerMembershipOptions): WorkerMembership {
   const settings = streamsSettings(config)
   const membership = new StreamsMember({
     ...shared,
-    memberId: randomUuid(random),
+    // Who reads it in a list of members, or in a message of the broker, finds the process.
+    memberId: `${processId}_${randomUuid(random)}`,
     instanceId: config.groupInstanceId,
     topology,
     wireTopology,
@@ -101,14 +102,16 @@ function streamsMembership(options: WorkerMembershipOptions): WorkerMembership {
   })
   return {
     membership,
-    requestStop: () =>
-      requestStreamsStop({
+    requestStop: async () => {
+      if (membership.isStopAnnounced) return
+      await requestStreamsStop({
         ...shared,
         // The others are told the id of who asks: the process says more than a name of its own.
         memberId: processId,
         instanceId: undefined,
         topology: wireTopology,
-      }),
+      })
+    },
   }
 }
 

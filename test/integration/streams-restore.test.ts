@@ -12,7 +12,8 @@ test('after a crash the other instance restores from the changelog, and no count
 }) => {
   await using cluster = await startedCluster()
   const network = new CutTransport()
-  const a = cluster.streams(wordCount(cluster), 'a', {}, { ...systemPorts, transport: network })
+  const alone = { standbyReplicas: 0 }
+  const a = cluster.streams(wordCount(cluster), 'a', alone, { ...systemPorts, transport: network })
   await a.start()
   await cluster.write('lines', poem)
   await until(async () => isEqual(counts, await held(a)), signal)
@@ -25,7 +26,9 @@ test('after a crash the other instance restores from the changelog, and no count
   network.cut()
 
   const restored: RestoreProgress[] = []
-  const b = cluster.streams(wordCount(cluster), 'b').on('restore', (one) => restored.push(one))
+  const b = cluster
+    .streams(wordCount(cluster), 'b', alone)
+    .on('restore', (one) => restored.push(one))
   await b.start()
   await until(() => taskIds(b).length === 8 && b.state === 'running', signal)
   await until(async () => isEqual(counts, await held(b)), signal)
