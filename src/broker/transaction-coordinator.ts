@@ -100,7 +100,7 @@ export class TransactionCoordinator {
     transactionalId: string,
     { timeoutMs, expected }: InitializeRequest,
   ): ProducerIdentity | KafkaErrorName {
-    const { clock, newProducerId, transactionVersion } = this.#options
+    const { clock, newProducerId } = this.#options
     if (transactionalId === '') return 'INVALID_REQUEST'
     if (timeoutMs <= 0 || timeoutMs > this.#options.timeoutMaxMs)
       return 'INVALID_TRANSACTION_TIMEOUT'
@@ -112,7 +112,7 @@ export class TransactionCoordinator {
       if (expected !== undefined && !isKnownProducer(facts, expected)) return 'PRODUCER_FENCED'
       if (isBeingEnded(facts)) return 'CONCURRENT_TRANSACTIONS'
       if (facts.state === 'Ongoing') {
-        this.#end(transactionalId, fenced(facts, { clientVersion: transactionVersion, nowMs }))
+        this.#fence(transactionalId, facts)
         return 'CONCURRENT_TRANSACTIONS'
       }
       const next = initialized(facts, { timeoutMs, expected, nowMs, newProducerId })
@@ -179,14 +179,23 @@ export class TransactionCoordinator {
     return this.#options.store
   }
 
-  /** The facts when this producer may change its transaction now. */
+  /**
+   * The facts when this producer may change its transaction now. While a transaction is being ended its
+   * producer may have been told of a new id already: it has to come again, and is not fenced.
+   */
   #admit(transactionalId: string, producer: ProducerIdentity): TransactionFacts | KafkaErrorName {
     if (transactionalId === '') return 'INVALID_REQUEST'
     const facts = this.#store.get(transactionalId)
-    if (facts === undefined || facts.producerId !== producer.producerId)
-      return 'INVALID_PRODUCER_ID_MAPPING'
-    if (facts.producerEpoch !== producer.producerEpoch) return 'PRODUCER_FENCED'
-    return isBeingEnded(facts) ? 'CONCURRENT_TRANSACTIONS' : facts
+    if (facts === undefined) return 'INVALID_PRODUCER_ID_MAPPING'
+    if (isBeingEnded(facts)) return 'CONCURRENT_TRANSACTIONS'
+    if (facts.producerId !== producer.producerId) return 'INVALID_PRODUCER_ID_MAPPING'
+    return facts.producerEpoch === producer.producerEpoch ? facts : 'PRODUCER_FENCED'
+  }
+
+  /** Aborts a transaction that is ongoing, and keeps its producer out. */
+  #fence(transactionalId: string, facts: TransactionFacts): void {
+    const { clock, newProducerId, transactionVersion: clientVersion } = this.#options
+    this.#end(transactionalId, fenced(facts, { clientVersion, nowMs: clock.now(), newProducerId }))
   }
 
   /** Writes down how the transaction ends, and ends it; returns what it stands at. */
@@ -228,17 +237,14 @@ export class TransactionCoordinator {
   }
 
   #timeOut(transactionalId: string): void {
-    const { clock, log, transactionVersion } = this.#options
+    const { log } = this.#options
     const facts = this.#store.get(transactionalId)
     if (facts === undefined || facts.state !== 'Ongoing') return
     log.info('aborts a transaction that took too long', {
       transactionalId,
       timeoutMs: facts.timeoutMs,
     })
-    const nowMs = clock.now()
-    const outcome = orRefusal(() =>
-      this.#end(transactionalId, fenced(facts, { clientVersion: transactionVersion, nowMs })),
-    )
+    const outcome = orRefusal(() => this.#fence(transactionalId, facts))
     if (outcome instanceof Refusal)
       this.#setTimer(transactionalId, retryMs, () => this.#timeOut(transactionalId))
   }

@@ -138,7 +138,7 @@ describe('ends', () => {
 
   test('a fence raises the epoch once, in both versions', () => {
     for (const clientVersion of [1, 2]) {
-      const aborted = complete(fenced(begin(fresh), { clientVersion, nowMs: 30 }))
+      const aborted = complete(fenced(begin(fresh), { clientVersion, nowMs: 30, newProducerId }))
       expect([aborted.state, identityOf(aborted)]).toEqual(['CompleteAbort', [5, 1]])
       expect(verdictOf(aborted, 'commit', clientVersion, 0)).not.toBe('prepare')
     }

@@ -167,20 +167,15 @@ export function prepared(
 
 /**
  * As `prepared` to abort, but not asked for by the producer: it is fenced, as it has hung for too long
- * or another one takes its place.
+ * or another one takes its place. The epoch rises once, also in version 1.
  */
 export function fenced(
   facts: TransactionFacts,
-  { clientVersion, nowMs }: Pick<Ending, 'clientVersion' | 'nowMs'>,
+  ending: Pick<Ending, 'clientVersion' | 'nowMs' | 'newProducerId'>,
 ): TransactionFacts {
-  return {
-    ...facts,
-    state: nextTransactionState(facts.state, 'aborted'),
-    producerEpoch: facts.producerEpoch + 1,
-    lastProducerEpoch: clientVersion < epochBumpVersion ? none : facts.producerEpoch,
-    updatedAtMs: nowMs,
-    clientVersion,
-  }
+  const aborted = prepared(facts, { ...ending, type: 'abort' })
+  if (ending.clientVersion >= epochBumpVersion) return aborted
+  return { ...aborted, producerEpoch: facts.producerEpoch + 1, lastProducerEpoch: none }
 }
 
 /** When all markers are written. */
@@ -230,10 +225,9 @@ export function endVerdict(
   { type, clientVersion }: Pick<Ending, 'type' | 'clientVersion'>,
 ): EndVerdict {
   const bumps = clientVersion >= epochBumpVersion
-  const isBumped = bumps && facts.clientVersion >= epochBumpVersion
-  const isAfterBump = isBumped && facts.producerEpoch === by.producerEpoch + 1
+  const isAfterBump = bumps && facts.producerEpoch === by.producerEpoch + 1
   const isAfterOverflow =
-    isBumped &&
+    bumps &&
     facts.previousProducerId === by.producerId &&
     by.producerEpoch === epochMax - 1 &&
     facts.producerEpoch === 0
@@ -250,7 +244,7 @@ export function endVerdict(
       return mayAbortNothing ? 'prepare' : 'INVALID_TXN_STATE'
     case 'PrepareCommit':
     case 'PrepareAbort': {
-      if (isBumped ? !isAfterBump : !isOwnEpoch) return 'PRODUCER_FENCED'
+      if (bumps ? !isAfterBump : !isOwnEpoch) return 'PRODUCER_FENCED'
       const isSame = (type === 'commit') === (facts.state === 'PrepareCommit')
       return isSame ? 'CONCURRENT_TRANSACTIONS' : 'INVALID_TXN_STATE'
     }
