@@ -170,6 +170,9 @@ describe('version 2', () => {
       'OUT_OF_ORDER_SEQUENCE_NUMBER',
     )
     expect(await producer.produce(topic, ['c'])).toBe('NONE')
+    expect(await producer.produce(topic, ['x'], { partition: 1, sequence: 5 })).toBe(
+      'OUT_OF_ORDER_SEQUENCE_NUMBER',
+    )
     expect(await producer.produce(topic, ['d'], { partition: 1 })).toBe('NONE')
     expect(shown(await producer.end('commit'), producer)).toBe('NONE 2')
     expect(await decided(place)).toEqual(['0:a', '1:b', '2:abort', '3:c', '4:commit'])

@@ -45,7 +45,7 @@ export function handleProduce(request: Request, context: RequestContext): Respon
     partitionResponses: partitionData.map(({ index }, position) => {
       const batch = batches[topic]?.[position] as AcceptedBatch | Refusal
       const problem = batch instanceof Refusal ? batch : problems.get(batch)
-      return describe(index, problem ?? orRefusal(() => append(batch as AcceptedBatch)))
+      return describe(index, problem ?? orRefusal(() => append(batch as AcceptedBatch, context)))
     }),
   }))
   if (request.acks !== 0) return { responses }
@@ -123,13 +123,19 @@ function transactionProblems(
   return problems
 }
 
-function append({ topic, partition, log, batch, facts }: AcceptedBatch): Appended {
-  const { producerId, producerEpoch, baseSequence } = facts
+function append(
+  { topic, partition, log, batch, facts }: AcceptedBatch,
+  { apiVersion }: RequestContext,
+): Appended {
+  const { producerId, producerEpoch, baseSequence, isTransactional } = facts
   if (producerId >= 0) {
     const verdict = log.producers.check(facts)
-    if (verdict.kind === 'refused')
+    // A producer that has a new epoch for each transaction was never here, if it is not known.
+    const mustBegin = isTransactional && apiVersion >= addsVersion
+    const isUnknown = log.producers.epochOf(producerId) === undefined
+    if (verdict.kind === 'refused' || (mustBegin && isUnknown && baseSequence !== 0))
       throw new Refusal(
-        verdict.error,
+        verdict.kind === 'refused' ? verdict.error : 'OUT_OF_ORDER_SEQUENCE_NUMBER',
         `Producer ${producerId} (epoch ${producerEpoch}) sent sequence ${baseSequence} to ${topic}-${partition}.`,
       )
     if (verdict.kind === 'duplicate')
@@ -138,7 +144,7 @@ function append({ topic, partition, log, batch, facts }: AcceptedBatch): Appende
         logAppendTimeMs: verdict.of.logAppendTimeMs,
         logStartOffset: log.startOffset,
       }
-    if (!facts.isTransactional && log.transactions.isOpen(producerId))
+    if (!isTransactional && log.transactions.isOpen(producerId))
       throw new Refusal(
         'INVALID_TXN_STATE',
         `Producer ${producerId} has a transaction open on ${topic}-${partition}.`,
