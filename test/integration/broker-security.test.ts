@@ -282,11 +282,4 @@ describe('foreign clients', { timeout: 60_000 }, () => {
     expect(refused.code).not.toBe(0)
     expect(refused.stderr).toContain('Invalid username or password')
   })
-
-  test.skipIf(!hasKcat)('kcat goes on for longer than its session is', async () => {
-    const { address } = await start({ sasl: { users, sessionLifetimeMs: 300 } })
-    await kcat(address, ['-P', '-t', 't', ...plainOf(password)], 'one\n')
-    const read = await kcat(address, ['-C', '-t', 't', '-c', '1', '-q', ...plainOf(password)])
-    expect(read).toMatchObject({ code: 0, stdout: 'one\n' })
-  })
 })
