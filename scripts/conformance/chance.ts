@@ -38,7 +38,7 @@ export class Chance {
   /** Nothing, or a name; very rarely one that is taken or not allowed. */
   name(probability = 0.2): { name?: string } {
     if (!this.is(probability)) return {}
-    if (this.is(0.01)) return { name: this.pick(['', 'a b', '..', ...this.#names]) }
+    if (this.is(0.01)) return { name: this.pick(['', 'a b', ...this.#names]) }
     const words = ['count', 'by-user', 'Log', 'trim', 'x', 'KSTREAM-FILTER', 'last.seen', '0']
     const name = `${this.pick(words)}-${this.number()}`
     this.#names.add(name)

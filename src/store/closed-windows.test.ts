@@ -216,6 +216,6 @@ describe.each(variants)('what has closed in a store of $name', (variant) => {
         for (const [got, expected] of observed) expect(got).toEqual(expected)
       })
     })
-    fc.assert(property, { numRuns: variant.make === memoryEngine ? 200 : 60 })
+    fc.assert(property, { numRuns: variant.make === memoryEngine ? 150 : 20 })
   })
 })

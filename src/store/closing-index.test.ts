@@ -73,3 +73,13 @@ test('nothing is left when it is cleared', () => {
   index.clear()
   expect(index.take(9)).toEqual([])
 })
+
+test('what is forgotten does not come, and what is asked for may begin before it', () => {
+  const index = indexOf([
+    [1, 'a'],
+    [2, 'b'],
+    [3, 'c'],
+  ])
+  index.forget(2)
+  expect([index.floor, index.take(9)]).toEqual([0, ['row b', 'row c']])
+})

@@ -41,19 +41,25 @@ export class ClosingIndex<Id, Row> {
   /** Takes out the rows up to that time, which is included: by time, else in no order. */
   take(to: number): Row[] {
     const taken: Row[] = []
-    for (
-      let time = this.#times.peek();
-      time !== undefined && time <= to;
-      time = this.#times.peek()
-    ) {
-      // One by one: a call does not take as many arguments as a time may have rows.
-      for (const row of this.#rows.get(time)?.values() ?? []) taken.push(row)
-      this.#times.pop()
+    // One by one: a call does not take as many arguments as a time may have rows.
+    this.#takeOut(to, (row) => taken.push(row))
+    this.#floor = Math.max(this.#floor, to + 1)
+    return taken
+  }
+
+  /** Forgets the rows before that time, which the store has forgotten: nobody may ever ask, as in a standby. */
+  forget(before: number): void {
+    this.#takeOut(before - 1, undefined)
+  }
+
+  #takeOut(to: number, tell: ((row: Row) => void) | undefined): void {
+    const times = this.#times
+    for (let time = times.peek(); time !== undefined && time <= to; time = times.peek()) {
+      if (tell !== undefined) for (const row of this.#rows.get(time)?.values() ?? []) tell(row)
+      times.pop()
       this.#known.delete(time)
       this.#rows.delete(time)
     }
-    this.#floor = Math.max(this.#floor, to + 1)
-    return taken
   }
 
   clear(): void {

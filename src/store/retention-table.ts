@@ -144,6 +144,7 @@ export class RetentionTable implements ByteTable {
     if (isLate) return false
     segments.ensure(segment)
     segments.expireBefore(oldestSegment)
+    this.#closing?.forget(oldestSegment * segments.interval)
     return true
   }
 
