@@ -203,6 +203,39 @@ test('a standby stays with who has it while its new holder catches up', () => {
   expect(pendingCount).toBe(4)
 })
 
+test('one that gets standbys from several others never gets two copies of one task', () => {
+  const all = range(0, 24)
+  const names = ['a', 'b', 'c', 'd']
+  const ownerOf = (index: number): string => names[index % 4] ?? ''
+  // The first three follow everything among themselves; the last one knows some of it from its disk.
+  const members = names.map((name) => {
+    const own = all.filter((_, index) => ownerOf(index) === name)
+    const followed = all.filter((_, index) => {
+      const followers = ['a', 'b', 'c'].filter((one) => one !== ownerOf(index)).slice(0, 2)
+      return followers.includes(name)
+    })
+    const at = Object.fromEntries(
+      name === 'd'
+        ? all.map((id, index) => [id, 900 + ((index * 7) % 24)])
+        : followed.map((id) => [id, 1000]),
+    )
+    for (const id of own) delete at[id]
+    return member(name, own, { standby: followed, at })
+  })
+  const { targets } = assign(stateful(...all), members, {
+    standbyReplicas: 2,
+    acceptableRecoveryLag: 1000,
+  })
+  for (const id of all) {
+    const holders = [...targets.values()].filter(
+      ({ active, standby }) => active.has(id) || standby.has(id),
+    )
+    expect(holders.length).toBe(3)
+  }
+  const loads = [...targets.values()].map(({ active, standby }) => active.size + standby.size)
+  expect(loads).toEqual([18, 18, 18, 18])
+})
+
 test('copies of a task are in different zones, as far as there are zones', () => {
   const zoned = (id: string, zone: string): AssignorMember =>
     member(id, [], { tags: new Map([['zone', zone]]) })

@@ -71,7 +71,10 @@ export class Movements {
     const late: Movement[] = []
     for (const to of this.#processes) {
       for (const task of tasksOf(to)) {
-        if (task.isLogged && task.nearnessAt(to) !== 'caught-up') late.push({ task, to })
+        // Where nobody else has anything, there is nowhere to stay.
+        const hasSource = task.copies.some(({ process }) => process !== to)
+        if (hasSource && task.isLogged && task.nearnessAt(to) !== 'caught-up')
+          late.push({ task, to })
       }
     }
     return late.sort(

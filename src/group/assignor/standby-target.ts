@@ -76,13 +76,15 @@ class Placement {
     // Every move brings two loads nearer to each other: this comes to an end.
     for (let hasMoved = true; hasMoved;) {
       hasMoved = false
-      for (const receiver of [...this.#processes].sort(byLoad))
-        while (this.#takeOne(receiver)) hasMoved = true
+      for (const receiver of [...this.#processes].sort(byLoad)) {
+        const offers = new Map<ProcessState, AssignorTask[]>()
+        while (this.#takeOne(receiver, offers)) hasMoved = true
+      }
     }
   }
 
-  /** True: the receiver has got a copy of one that had more. */
-  #takeOne(receiver: ProcessState): boolean {
+  /** True: the receiver has got a copy of one that had more. `offers` are what those would give to it. */
+  #takeOne(receiver: ProcessState, offers: Map<ProcessState, AssignorTask[]>): boolean {
     const count = receiver.active.size + receiver.standby.size
     const after = (count + 1) / receiver.capacity
     const givers = this.#processes.filter((giver) => {
@@ -90,7 +92,11 @@ class Placement {
       return giver !== receiver && left / giver.capacity >= after
     })
     for (const giver of givers.sort((a, b) => b.load - a.load || a.index - b.index)) {
-      const task = this.#easiestToMove(giver, receiver)
+      const offered = offers.get(giver) ?? this.#offers(giver, receiver)
+      offers.set(giver, offered)
+      let task = offered.pop()
+      // Another copy of the same task may have come from somebody else meanwhile.
+      while (task !== undefined && !this.#mayMove(task, giver, receiver)) task = offered.pop()
       if (task === undefined) continue
       this.#remove(task, giver)
       this.#add(task, receiver)
@@ -99,16 +105,11 @@ class Placement {
     return false
   }
 
-  /** The one to which the receiver is nearest; undefined: none may move there. */
-  #easiestToMove(giver: ProcessState, receiver: ProcessState): AssignorTask | undefined {
-    let best: AssignorTask | undefined
-    for (const task of giver.standby) {
-      if (!this.#mayMove(task, giver, receiver)) continue
-      const order =
-        best === undefined ? -1 : compareTasksAt(receiver, task, best) || best.index - task.index
-      if (order < 0) best = task
-    }
-    return best
+  /** What may move from the one to the other; that to which the receiver is nearest is the last. */
+  #offers(giver: ProcessState, receiver: ProcessState): AssignorTask[] {
+    return [...giver.standby]
+      .filter((task) => this.#mayMove(task, giver, receiver))
+      .sort((a, b) => compareTasksAt(receiver, b, a) || a.index - b.index)
   }
 
   /** The receiver has no copy, and would not lie closer to the others than the giver. */
