@@ -26,7 +26,7 @@ const wordCount = 50
 const partitions = 8
 const instanceCount = 3
 const sessionMs = isLong ? 6000 : 3000
-const timeoutMs = 120_000 + 2 * killSeconds * 1000
+const timeoutMs = 240_000 + 2 * killSeconds * 1000
 
 const program = fileURLToPath(new URL('exactly-once-instance.ts', import.meta.url))
 
