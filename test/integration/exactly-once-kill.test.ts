@@ -20,7 +20,10 @@ const killSeconds = Number(process.env['MILLPOND_KILL_SECONDS'] ?? 0)
 const isLong = killSeconds > 0
 const killIntervalMs = 5000
 const rounds = isLong ? Math.ceil((killSeconds * 1000) / killIntervalMs) : 6
-const recordsPerRound = isLong ? 10_000 : 1500
+/** Records that come in at once; there are always more to come. */
+const recordsPerWrite = 100
+/** Nothing is written while the application is so far behind. */
+const lagMax = 3000
 const keyCount = isLong ? 200_000 : 400
 const wordCount = 50
 const partitions = 8
@@ -110,6 +113,18 @@ class Input {
   }
 }
 
+/** Writes as fast as the application commits, so that there is always more to do. */
+async function writeUntil(
+  signal: AbortSignal,
+  input: Input,
+  progress: () => Promise<number>,
+): Promise<void> {
+  while (!signal.aborted) {
+    await input.write(recordsPerWrite)
+    await until(async () => signal.aborted || input.written - (await progress()) < lagMax)
+  }
+}
+
 /** Records of a topic that the application has committed. */
 async function committed(cluster: TestCluster, topic: string): Promise<number> {
   const all = Array.from({ length: partitions }, (_, partition) => ({ topic, partition }))
@@ -146,15 +161,19 @@ test(
     const random = seededRandom(11)
     const input = new Input(cluster, random)
     await using instances = new Instances(cluster)
+    const topics = { input: cluster.name('input'), copies: cluster.name('copies') }
+    const isOver = new AbortController()
+    const load = writeUntil(isOver.signal, input, () => committed(cluster, topics.input))
     for (let round = 0; round < rounds; round += 1) {
-      const before = input.written
-      await input.write(recordsPerRound)
-      const some = before + randomInteger(random, Math.floor(recordsPerRound / 2))
       if (isLong) await sleep(systemClock, killIntervalMs, signal)
-      else await until(async () => (await committed(cluster, cluster.name('input'))) > some, signal)
+      // Copies that have just been written are most likely not committed.
+      const some = (await endOf(cluster, topics.copies)) + 100 + randomInteger(random, 1000)
+      await until(async () => (await endOf(cluster, topics.copies)) > some, signal)
       const how = round % 4 === 3 ? 'SIGTERM' : 'SIGKILL'
       await instances.replace(randomInteger(random, instanceCount), how)
     }
+    isOver.abort()
+    await load
     const repartition = cluster.name('counts-by-value-repartition')
     for (const topic of [cluster.name('input'), repartition]) {
       await until(
