@@ -65,3 +65,21 @@ test('whatever is pushed and removed, the rest leaves in order', () => {
     { seed: 1 },
   )
 })
+
+test('an item at the top that has grown goes to its place', () => {
+  fc.assert(
+    fc.property(fc.array(fc.array(fc.nat(9), { minLength: 1 })), (lists) => {
+      const sources = lists.map((list) => list.toSorted(ascending))
+      const heap = new BinaryHeap<number[]>((a, b) => (a[0] ?? 0) - (b[0] ?? 0))
+      for (const source of sources) heap.push([...source])
+      const merged: number[] = []
+      for (let first = heap.peek(); first !== undefined; first = heap.peek()) {
+        merged.push(first.shift() ?? -1)
+        if (first.length === 0) heap.pop()
+        else heap.topChanged()
+      }
+      expect(merged).toEqual(sources.flat().toSorted(ascending))
+    }),
+    { seed: 1 },
+  )
+})

@@ -34,6 +34,12 @@ export class BinaryHeap<T> {
     return top
   }
 
+  /** The smallest item has grown: it goes to its place, as if it were taken out and put in again. */
+  topChanged(): void {
+    const items = this.#items
+    if (items.length > 1) this.#siftDown(0, items[0] as T)
+  }
+
   /** Takes this very item out, wherever it is; linear. False when it is not there. */
   remove(item: T): boolean {
     const items = this.#items

@@ -57,10 +57,11 @@ export class SortedRuns<T extends SortedRow> {
 
   /** The next row in order, once all runs are sorted. */
   next(): T | undefined {
-    const run = this.#runs.pop()
+    const run = this.#runs.peek()
     if (run === undefined) return undefined
     const row = run.take()
-    if (!run.isEmpty) this.#runs.push(run)
+    if (run.isEmpty) this.#runs.pop()
+    else this.#runs.topChanged()
     return row
   }
 }
