@@ -163,7 +163,7 @@ export class SimulatedCluster implements AsyncDisposable {
     await this.run(this.#producer.flush())
   }
 
-  /** All that is in a topic, partition by partition. */
+  /** All that is committed in a topic, partition by partition. */
   async read<K, V>(topic: Topic<K, V>): Promise<ReadRecord<K, V>[]> {
     return this.run(readTopic(this.client, topic))
   }

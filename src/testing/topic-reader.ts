@@ -7,6 +7,8 @@ import { RecordBatchReader } from '../protocol/record-batch.ts'
 
 /** How long one look waits for more, in milliseconds. */
 const waitMs = 500
+/** What a transaction has written that is open, or was aborted, is not there. */
+const isolation = 'read_committed'
 
 /** A record as it is in a topic. */
 export interface ReadRecord<K, V> {
@@ -18,7 +20,7 @@ export interface ReadRecord<K, V> {
   readonly timestamp: number
 }
 
-/** All that is in a topic now, partition by partition. */
+/** All that is committed in a topic now, partition by partition. */
 export async function readTopic<K, V>(
   client: KafkaClient,
   topic: Topic<K, V>,
@@ -27,8 +29,8 @@ export async function readTopic<K, V>(
   const metadata = (await client.topicMetadata([name])).get(name)
   if (metadata === undefined) throw new StreamsError('SOURCE_TOPIC_MISSING', { topic: name })
   const partitions = metadata.partitions.map((_, partition) => ({ topic: name, partition }))
-  const ends = await listOffsets(client, partitions, 'latest')
-  await using fetcher = new Fetcher(client)
+  const ends = await listOffsets(client, partitions, 'latest', { isolation })
+  await using fetcher = new Fetcher(client, { isolation })
   fetcher.assign(partitions.map((one) => ({ ...one, offset: 'earliest' as const })))
   const records: ReadRecord<K, V>[] = []
   const isBehind = (): boolean =>

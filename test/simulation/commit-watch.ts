@@ -2,23 +2,34 @@ import { FrameBuffer } from '../../src/broker/frame-buffer.ts'
 import type { WireDirection, WireTap } from '../../src/base/simulated-network.ts'
 import { apis } from '../../src/protocol/apis.ts'
 import { decodeRequestHeader, decodeResponseHeader } from '../../src/protocol/header.ts'
+import { endTxn } from '../../src/protocol/messages/26-end-txn.ts'
+import { txnOffsetCommit } from '../../src/protocol/messages/28-txn-offset-commit.ts'
 import { offsetCommit } from '../../src/protocol/messages/8-offset-commit.ts'
 import { Reader } from '../../src/protocol/reader.ts'
-import type { RequestOf } from '../../src/protocol/schema.ts'
+import type { AnyApi, RequestOf, ResponseOf } from '../../src/protocol/schema.ts'
 
 const frameBytesMax = 100 * 1024 * 1024
 
-interface PendingCommit {
+/** The requests that are read; all others pass by. */
+const watched: ReadonlyMap<number, AnyApi> = new Map<number, AnyApi>(
+  [offsetCommit, txnOffsetCommit, endTxn].map((api) => [api.key, api as unknown as AnyApi]),
+)
+
+interface PendingRequest {
+  readonly api: AnyApi
   readonly version: number
   readonly correlationId: number
-  readonly request: RequestOf<typeof offsetCommit>
+  readonly request: unknown
 }
 
 interface Wire {
   readonly requests: FrameBuffer
   readonly responses: FrameBuffer
-  readonly pending: PendingCommit[]
+  readonly pending: PendingRequest[]
 }
+
+type CommitRequest = RequestOf<typeof offsetCommit> | RequestOf<typeof txnOffsetCommit>
+type CommitResponse = ResponseOf<typeof offsetCommit> | ResponseOf<typeof txnOffsetCommit>
 
 /** An offset that the broker has accepted. */
 export interface AcceptedOffset {
@@ -28,17 +39,25 @@ export interface AcceptedOffset {
 }
 
 /**
- * Reads the bytes between clients and the broker: which offsets the broker has accepted, and from whom. It is
- * the judge of what counts as committed, and shares nothing with those who commit but the tables of messages.
+ * Reads the bytes between clients and the broker: which offsets the broker has accepted, and from whom; those of a
+ * transaction when it was committed. It is the judge of what counts as committed, and shares nothing with those
+ * who commit but the tables of messages.
  */
 export class CommitWatch implements WireTap {
   /** By `topic-partition`. */
   readonly accepted = new Map<string, AcceptedOffset>()
   readonly #wires = new Map<number, Wire>()
+  /** Of open transactions, by producer id and epoch. */
+  readonly #inTransaction = new Map<string, Map<string, AcceptedOffset>>()
   readonly #onBreach: (what: string) => void
 
   constructor(onBreach: (what: string) => void) {
     this.#onBreach = onBreach
+  }
+
+  /** Undefined: nothing was committed of it. */
+  committed(topic: string, partition: number): number | undefined {
+    return this.accepted.get(`${topic}-${partition}`)?.offset
   }
 
   arrived(connection: number, direction: WireDirection, bytes: Buffer): void {
@@ -46,14 +65,12 @@ export class CommitWatch implements WireTap {
     const wire = this.#wire(connection)
     wire.requests.push(bytes)
     for (let frame = wire.requests.next(); frame !== undefined; frame = wire.requests.next()) {
-      if (frame.readInt16BE(0) !== offsetCommit.key) continue
+      const api = watched.get(frame.readInt16BE(0))
+      if (api === undefined) continue
       const reader = new Reader(frame, { api: 'a request' })
       const { apiVersion: version, correlationId } = decodeRequestHeader(apis, reader)
-      wire.pending.push({
-        version,
-        correlationId,
-        request: offsetCommit.request.decode(version, reader),
-      })
+      const request = api.request.decode(version, reader)
+      wire.pending.push({ api, version, correlationId, request })
     }
   }
 
@@ -65,14 +82,10 @@ export class CommitWatch implements WireTap {
       const pending = wire.pending[0]
       if (pending?.correlationId !== frame.readInt32BE(0)) continue
       wire.pending.shift()
+      const { api, version, request } = pending
       const reader = new Reader(frame, { api: 'a response' })
-      decodeResponseHeader(offsetCommit, pending.version, reader)
-      const response = offsetCommit.response.decode(pending.version, reader)
-      for (const { name, partitions } of response.topics) {
-        for (const { partitionIndex, errorCode } of partitions) {
-          if (errorCode === 0) this.#accept(pending, name, partitionIndex)
-        }
-      }
+      decodeResponseHeader(api, version, reader)
+      this.#answered(api, request, api.response.decode(version, reader))
     }
   }
 
@@ -89,20 +102,56 @@ export class CommitWatch implements WireTap {
     return wire
   }
 
-  #accept({ request }: PendingCommit, topic: string, partition: number): void {
-    const row = request.topics
-      .find(({ name }) => name === topic)
-      ?.partitions.find(({ partitionIndex }) => partitionIndex === partition)
-    if (row === undefined) return
-    const name = `${topic}-${partition}`
-    const { memberId, generationIdOrMemberEpoch: generation } = request
-    const offset = row.committedOffset
+  #answered(api: AnyApi, request: unknown, response: unknown): void {
+    if (api.key === endTxn.key) {
+      const { producerId, producerEpoch, committed } = request as RequestOf<typeof endTxn>
+      if ((response as ResponseOf<typeof endTxn>).errorCode !== 0) return
+      const transaction = `${producerId}/${producerEpoch}`
+      const offsets = this.#inTransaction.get(transaction) ?? []
+      this.#inTransaction.delete(transaction)
+      if (committed) for (const [name, offset] of offsets) this.#accept(name, offset)
+      return
+    }
+    const offsets = acceptedOf(request as CommitRequest, response as CommitResponse)
+    if (api.key === offsetCommit.key) {
+      for (const [name, offset] of offsets) this.#accept(name, offset)
+      return
+    }
+    const { producerId, producerEpoch } = request as RequestOf<typeof txnOffsetCommit>
+    const transaction = `${producerId}/${producerEpoch}`
+    const open = this.#inTransaction.get(transaction) ?? new Map<string, AcceptedOffset>()
+    this.#inTransaction.set(transaction, open)
+    for (const [name, offset] of offsets) open.set(name, offset)
+  }
+
+  #accept(name: string, now: AcceptedOffset): void {
     const before = this.accepted.get(name)
-    this.accepted.set(name, { offset, memberId, generation })
-    if (before === undefined || before.offset <= offset) return
+    this.accepted.set(name, now)
+    if (before === undefined || before.offset <= now.offset) return
     this.#onBreach(
       `the committed offset of ${name} went back from ${before.offset} (${before.memberId}, generation ` +
-        `${before.generation}) to ${offset} (${memberId}, generation ${generation})`,
+        `${before.generation}) to ${now.offset} (${now.memberId}, generation ${now.generation})`,
     )
   }
+}
+
+/** What the broker has taken of a commit, by `topic-partition`. */
+function acceptedOf(
+  request: CommitRequest,
+  response: CommitResponse,
+): [name: string, offset: AcceptedOffset][] {
+  const { memberId, generationIdOrMemberEpoch: generation } = request
+  const refused = new Set(
+    response.topics.flatMap(({ name, partitions }) =>
+      partitions.filter((row) => row.errorCode !== 0).map((row) => `${name}-${row.partitionIndex}`),
+    ),
+  )
+  return request.topics
+    .flatMap(({ name, partitions }) =>
+      partitions.map((row): [string, AcceptedOffset] => [
+        `${name}-${row.partitionIndex}`,
+        { offset: row.committedOffset, memberId, generation },
+      ]),
+    )
+    .filter(([name]) => !refused.has(name))
 }

@@ -47,6 +47,7 @@ const ofBroker: readonly Fault[] = ['broker-kill', 'broker-restart']
 export interface SimulationPlan {
   readonly program: SimulatedProgram
   readonly instanceCount: number
+  readonly guarantee: 'at-least-once' | 'exactly-once'
   readonly groupProtocol: 'classic' | 'streams'
   readonly standbyReplicas: number
   /** So small that tasks move with warm-ups. */
@@ -74,13 +75,15 @@ export function randomPlan(random: Random): SimulationPlan {
     persistent: random.next() < 0.8,
   })
   const instanceCount = 1 + randomInteger(random, 3)
-  const fromBroker = instanceCount === 1 ? ofBroker : []
+  const guarantee = random.next() < 0.6 ? 'exactly-once' : 'at-least-once'
+  const fromBroker = instanceCount === 1 || guarantee === 'exactly-once' ? ofBroker : []
   const kinds = random.next() < 0.2 ? gentle : [...gentle, ...harsh, ...fromBroker]
   // A few kinds at a time find more than all at once: one does not hide what the other does.
   const faults = Array.from({ length: 1 + randomInteger(random, 5) }, () => pick(random, kinds))
   return {
     program,
     instanceCount,
+    guarantee,
     groupProtocol: pick(random, ['classic', 'classic', 'streams']),
     standbyReplicas: pick(random, [0, 0, 1, 1, 2]),
     acceptableRecoveryLag: pick(random, [0, 50, 10_000]),
@@ -101,6 +104,7 @@ export function describePlan(plan: SimulationPlan): string {
   const partitions = [...program.inputs.values()].join('+')
   return [
     program.name,
+    plan.guarantee,
     `${partitions} partitions`,
     `${instanceCount} instances${isStatic ? ' (static)' : ''}`,
     `${plan.groupProtocol} protocol`,
@@ -116,7 +120,8 @@ function pick<T>(random: Random, items: readonly T[]): T {
   return items[randomInteger(random, items.length)] as T
 }
 
-/** True: no fault of the plan makes a record be processed again. */
-export function isGentle(plan: SimulationPlan): boolean {
-  return plan.faults.every((fault) => gentle.includes(fault))
+/** True: nothing may be processed twice. */
+export function isExact({ guarantee, faults, program }: SimulationPlan): boolean {
+  if (guarantee === 'exactly-once' || program.result === 'latest') return true
+  return faults.every((fault) => gentle.includes(fault))
 }

@@ -45,6 +45,13 @@ export interface SimulatedProgram {
   ask(streams: KafkaStreams, key: string): Promise<string | undefined>
   /** Whether an answer about the key can be, with what was sent so far. */
   judge(key: string, answer: string, sent: SentRecords): Judgement
+  /** The least that an owner may answer, since so much is committed; absent: nothing is known. */
+  least?(key: string, sent: SentRecords, commits: CommittedOffsets): number
+}
+
+/** How far the group has committed; undefined: nothing. */
+export interface CommittedOffsets {
+  committed(topic: string, partition: number): number | undefined
 }
 
 /** `too-high`: only of what may be processed twice. */
@@ -120,6 +127,10 @@ const countByKey: ProgramMaker = ({ partitions, keys, persistent }) => {
     someKey: (random) => `k${randomInteger(random, keys + 1)}`,
     ask: async (streams, key) => answered(await streams.store(counts).get(key)),
     judge: (key, answer, sent) => judgeCount(answer, count(sent).get(key)),
+    least: (key, sent, commits) => {
+      const committed = commits.committed(input.name, sent.partitionOf(input.name, key)) ?? 0
+      return sent.offsetsOf(input.name, key).filter((offset) => offset < committed).length
+    },
   }
 }
 

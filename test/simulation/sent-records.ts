@@ -50,6 +50,12 @@ export class SentRecords {
     return values
   }
 
+  /** Where the records of a key are. */
+  offsetsOf(topic: string, key: string): number[] {
+    const ofKey = this.all.filter((record) => record.topic === topic && record.key === key)
+    return ofKey.map(({ offset }) => offset)
+  }
+
   /** The last value of each key. */
   latest(topic: string): Map<string, string | null> {
     return new Map(

@@ -14,7 +14,7 @@ import { Admin } from '../../src/client/admin.ts'
 import { CommitWatch } from './commit-watch.ts'
 import { FaultInjector } from './fault-injector.ts'
 import { OwnershipWatch } from './ownership-watch.ts'
-import { describePlan, isGentle, randomPlan, type SimulationPlan } from './plan.ts'
+import { describePlan, isExact, randomPlan, type SimulationPlan } from './plan.ts'
 import { rowsOrNone, type Rows } from './programs.ts'
 import { SentRecords } from './sent-records.ts'
 
@@ -85,6 +85,7 @@ class Simulation {
   readonly #producer: Producer
   readonly #commits: CommitWatch
   readonly #instances: SimulatedInstance[] = []
+  readonly #ownership: OwnershipWatch
   #breach: string | undefined
   #answerCount = 0
   #injector: FaultInjector | undefined
@@ -103,6 +104,7 @@ class Simulation {
     this.#sent = new SentRecords(plan.program.inputs)
     this.#producer = new Producer(cluster.client, { deliveryTimeoutMs: 600_000 })
     this.#commits = new CommitWatch((what) => this.#fail(what))
+    this.#ownership = new OwnershipWatch(this.#instances, (what) => this.#fail(what))
   }
 
   async run(): Promise<SimulationResult> {
@@ -116,9 +118,8 @@ class Simulation {
     }
     await cluster.run(cluster.client.topicMetadata([...program.inputs.keys()]))
     for (let index = 0; index < this.#plan.instanceCount; index += 1) this.#addInstance(index)
-    const ownership = new OwnershipWatch(this.#instances, (what) => this.#fail(what))
-    cluster.time.watch = () => ownership.look(cluster.time.now)
-    await this.#beUnderFaults(ownership)
+    cluster.time.watch = () => this.#ownership.look(cluster.time.now)
+    await this.#beUnderFaults()
     await this.#recover('in the end')
     if (this.#random.next() < 0.4) await this.#restoreAnew()
     this.#throwBreach()
@@ -142,6 +143,7 @@ class Simulation {
       sessionTimeout: plan.sessionTimeout,
       heartbeatInterval: Math.floor(plan.sessionTimeout / 5),
       rebalanceTimeout: 30_000,
+      processingGuarantee: plan.guarantee,
       groupProtocol: plan.groupProtocol,
       standbyReplicas: plan.standbyReplicas,
       acceptableRecoveryLag: plan.acceptableRecoveryLag,
@@ -154,8 +156,9 @@ class Simulation {
   }
 
   /** The load goes on, questions are asked, and one thing after the other goes wrong. */
-  async #beUnderFaults(ownership: OwnershipWatch): Promise<void> {
-    const { durationMs, recordEveryMs, faultEveryMs, faults, sessionTimeout } = this.#plan
+  async #beUnderFaults(): Promise<void> {
+    const { durationMs, recordEveryMs, faultEveryMs, faults, sessionTimeout, guarantee } =
+      this.#plan
     const cluster = this.#cluster
     const director = cluster.time.process('simulation')
     const injector = new FaultInjector({
@@ -164,7 +167,8 @@ class Simulation {
       instances: this.#instances,
       random: this.#random,
       sessionTimeout,
-      onDisturbed: (instance, until) => ownership.disturbed(instance, until),
+      guarantee,
+      onDisturbed: (instance, until) => this.#ownership.disturbed(instance, until),
       onFailure: (instance, failure) => this.#judgeFailure(instance, failure),
     })
     this.#injector = injector
@@ -203,8 +207,15 @@ class Simulation {
     const instance = this.#instances[randomInteger(this.#random, this.#instances.length)]
     const key = program.someKey(this.#random)
     if (instance === undefined || instance.state === 'gone' || instance.isPaused) return
+    const isWitness = this.#ownership.isWitness(instance, this.#cluster.time.now)
+    const least = isWitness ? program.least?.(key, this.#sent, this.#commits) : undefined
     program.ask(instance.streams, key).then(
-      (answer) => this.#judgeAnswer(instance.name, key, answer),
+      (answer) => {
+        this.#judgeAnswer(instance.name, key, answer)
+        if (least !== undefined && Number(answer ?? 0) < least) {
+          this.#fail(`${instance.name} says of ${key} ${answer}, and ${least} are committed`)
+        }
+      },
       (error: unknown) => {
         if (!isStreamsError(error)) this.#fail(`a question failed with ${String(error)}`)
       },
@@ -216,14 +227,9 @@ class Simulation {
     this.#cluster.time.note(name, `${key} is ${answer}`)
     if (answer === undefined) return
     const judgement = this.#plan.program.judge(key, answer, this.#sent)
-    if (judgement === 'impossible' || (judgement === 'too-high' && this.#isExact)) {
+    if (judgement === 'impossible' || (judgement === 'too-high' && isExact(this.#plan))) {
       this.#fail(`${name} says of ${key} ${answer}, which cannot be`)
     }
-  }
-
-  /** True: nothing may be counted twice. */
-  get #isExact(): boolean {
-    return this.#plan.program.result === 'latest' || isGentle(this.#plan)
   }
 
   /** Faults have ended: soon the group runs, and has processed all. Then stores are what they should be. */
@@ -305,7 +311,7 @@ class Simulation {
     const expected = program.expected(this.#sent)
     for (const [key, value] of expected) {
       const got = rows.get(key)
-      const isRight = this.#isExact ? got === value : Number(got ?? 0) >= Number(value)
+      const isRight = isExact(this.#plan) ? got === value : Number(got ?? 0) >= Number(value)
       if (!isRight) this.#fail(`${when}, ${key} is ${got}, not ${value}`)
     }
     for (const key of rows.keys()) {
