@@ -17,6 +17,7 @@ import {
   type KafkaStreams,
   type Topology,
 } from '../../src/index.ts'
+import type { ReadRecord } from '../../src/testing/topic-reader.ts'
 import type { SentRecord, SentRecords } from './sent-records.ts'
 
 /** Store contents as text, by key. */
@@ -35,8 +36,13 @@ export interface SimulatedProgram {
   readonly result: 'counts' | 'latest'
   /** The next record of the load. */
   next(random: Random): Pick<SentRecord, 'topic' | 'key' | 'value'>
-  /** What this instance holds. */
+  /** What this instance holds. Nothing, where {@link SimulatedProgram.output} tells the rows. */
   rows(streams: KafkaStreams): Promise<Rows>
+  /** A topic that it writes, and the rows that are told by what is committed there. */
+  readonly output?: {
+    readonly name: string
+    rows(records: readonly ReadRecord<string, string>[]): Rows
+  }
   /** What all instances hold together in the end. */
   expected(sent: SentRecords): Rows
   /** A key that a question may be about, whether it was sent or not. */
@@ -308,6 +314,60 @@ function foreignKeyJoin(kind: 'inner' | 'left'): ProgramMaker {
   }
 }
 
+/**
+ * Writes each order with the name that its customer has at that time, into a topic. There each order is as often
+ * as it was processed.
+ */
+const enrichedOrders: ProgramMaker = ({ partitions, keys, persistent }) => {
+  const orders = topic('orders', { key: serdes.string, value: serdes.string })
+  const customers = topic('customers', { key: serdes.string, value: text })
+  const output = topic('enriched', { key: serdes.string, value: serdes.string })
+  const names = keyValueStore('names', { key: serdes.string, value: serdes.string, persistent })
+  const builder = new StreamsBuilder()
+  builder
+    .stream(orders)
+    .leftJoin(builder.table(customers, { store: names }), (order, name) => `${order}/${name ?? ''}`)
+    .to(output)
+  let count = 0
+  return {
+    name: 'enriched orders',
+    inputs: new Map([
+      [orders.name, partitions],
+      [customers.name, partitions],
+    ]),
+    topology: builder.build(),
+    taskCount: partitions,
+    mayCache: true,
+    result: 'counts',
+    next: (random) => {
+      count += 1
+      const key = `c${randomInteger(random, keys)}`
+      return random.next() < 0.3
+        ? { topic: customers.name, key, value: random.next() < 0.1 ? null : `name${count}` }
+        : { topic: orders.name, key, value: `order${count}` }
+    },
+    rows: async () => new Map<string, string>(),
+    output: {
+      name: output.name,
+      rows: (records) => {
+        const counts = new Map<string, number>()
+        for (const { value } of records) {
+          const [order = ''] = (value ?? '').split('/')
+          counts.set(order, (counts.get(order) ?? 0) + 1)
+        }
+        return asRows(counts)
+      },
+    },
+    expected: ({ all }) => {
+      const ofOrders = all.filter((record) => record.topic === orders.name)
+      return new Map(ofOrders.map(({ value }) => [value ?? '', '1']))
+    },
+    someKey: (random) => `c${randomInteger(random, keys + 1)}`,
+    ask: (streams, key) => streams.store(names).get(key),
+    judge: (key, answer, sent) => asJudgement(sent.valuesOf(customers.name, key).includes(answer)),
+  }
+}
+
 const asJudgement = (isPossible: boolean): Judgement => (isPossible ? 'possible' : 'impossible')
 
 function answered(value: number | undefined): string | undefined {
@@ -326,6 +386,7 @@ export const programs: ReadonlyMap<string, ProgramMaker> = new Map([
   ['word-count', wordCount],
   ['windowed-count', windowedCount],
   ['latest-by-key', latestByKey],
+  ['enriched-orders', enrichedOrders],
   ['foreign-key-inner-join', foreignKeyJoin('inner')],
   ['foreign-key-left-join', foreignKeyJoin('left')],
 ])

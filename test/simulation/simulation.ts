@@ -23,7 +23,7 @@ const applicationId = 'simulated'
 /** When faults have ended, all must be well again within this time, in simulated milliseconds. */
 const recoveryMsMax = 240_000
 /** Between two looks at whether all is well. */
-const lookEveryMs = 500
+const lookEveryMs = 1500
 /** An instance that has ended by itself is found within this time. */
 const superviseEveryMs = 1000
 /** Between two questions, at most. */
@@ -31,6 +31,8 @@ const askEveryMsMax = 400
 
 export interface SimulationOptions {
   readonly seed: number
+  /** How long faults go on, in simulated milliseconds. Default: as the seed says. */
+  readonly durationMs?: number
   /** Hears all that happens, line by line. */
   readonly trace?: ((line: string) => void) | undefined
 }
@@ -60,9 +62,10 @@ export class SimulationFailure extends Error {
 }
 
 /** Runs one seed. Rejects with a {@link SimulationFailure}. */
-export async function simulate({ seed, trace }: SimulationOptions): Promise<SimulationResult> {
+export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
+  const { seed, trace, durationMs } = options
   const random = seededRandom(seed)
-  const plan = randomPlan(random)
+  const plan = { ...randomPlan(random), ...(durationMs !== undefined && { durationMs }) }
   const cluster = await simulatedCluster({
     seed: Math.floor(random.next() * 2 ** 32),
     broker: { topicDefaults: { 'retention.ms': '-1' } },
@@ -116,6 +119,7 @@ class Simulation {
     for (const [name, partitions] of program.inputs) {
       await cluster.createTopic({ name }, { partitions })
     }
+    if (program.output !== undefined) await cluster.createTopic(program.output, { partitions: 2 })
     await cluster.run(cluster.client.topicMetadata([...program.inputs.keys()]))
     for (let index = 0; index < this.#plan.instanceCount; index += 1) this.#addInstance(index)
     cluster.time.watch = () => this.#ownership.look(cluster.time.now)
@@ -253,7 +257,8 @@ class Simulation {
   /** The rows of all instances; undefined when tasks have moved meanwhile. */
   async #allRows(): Promise<Rows | undefined> {
     const owners = this.#owners().join()
-    const all = this.#instances.map(({ streams }) => rowsOrNone(this.#plan.program, streams))
+    const { program } = this.#plan
+    const all = this.#instances.map(({ streams }) => rowsOrNone(program, streams))
     const parts = await this.#cluster.run(Promise.all(all))
     if (this.#notRunning() !== undefined || this.#owners().join() !== owners) return undefined
     const rows: Rows = new Map()
@@ -261,7 +266,9 @@ class Simulation {
       if (rows.has(key)) this.#fail(`${key} is at two instances`)
       rows.set(key, value)
     }
-    return rows
+    if (program.output === undefined) return rows
+    const output = topic(program.output.name, { key: serdes.string, value: serdes.string })
+    return program.output.rows(await this.#cluster.read(output))
   }
 
   /** Only a disk that fails may end an instance. */
@@ -292,8 +299,10 @@ class Simulation {
   /** Which topic has records that no commit covers; changelogs are for nobody to process. */
   async #notProcessed(): Promise<string | undefined> {
     const { client } = this.#cluster
+    const { output } = this.#plan.program
     const topics = [...(await new Admin(client).listTopics()).keys()].sort()
-    for (const name of topics.filter((one) => !one.endsWith('-changelog'))) {
+    const read = topics.filter((one) => one !== output?.name && !one.endsWith('-changelog'))
+    for (const name of read) {
       const records = await readTopic(client, topic(name, rawSerdes))
       const ends = new Map(records.map(({ partition, offset }) => [partition, offset + 1]))
       const asked = [...ends.keys()].map((partition) => ({ topic: name, partition }))
