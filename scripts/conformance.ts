@@ -19,6 +19,8 @@ import { shrink } from './conformance/shrink.ts'
 const usage = `Usage: npm run conformance -- [--seed S] [--cases N] | --run FILE | --record`
 /** Cases that Kafka Streams has at hand while Millpond runs others. */
 const casesInFlightMax = 32
+/** How often a run tells how far it is. */
+const casesPerNews = 200
 /** Enough to see what is wrong; making one small takes a while. */
 const differencesMax = 3
 
@@ -73,7 +75,14 @@ async function compareRandom(oracle: JavaOracle, seed: number, count: number): P
       : firstDifference(expected, run(given), given.script)
     compared += 1
     if (expected.failure !== undefined) failed += 1
-    if (difference !== undefined) differing.push({ given, difference })
+    if (difference !== undefined) {
+      differing.push({ given, difference })
+      // At once: a long run may be ended before its end, and making it small takes a while.
+      console.error(`${given.name} differs: ${difference.text}`)
+    }
+    if (compared % casesPerNews === 0) {
+      console.error(`${compared} of ${count} cases, ${differing.length} differ`)
+    }
   }
   for (let index = 0; index < count && differing.length < differencesMax; index += 1) {
     inFlight.push(compare(generateCase(seed, index)))
