@@ -11,6 +11,7 @@ const notEngine = [
   'test/integration/broker-*.test.ts',
   'test/integration/demo.test.ts',
   'test/integration/foreign-clients.test.ts',
+  'test/integration/membership-steps.test.ts',
   'test/integration/schema-registry.test.ts',
   'test/integration/store-*.test.ts',
 ]
