@@ -362,18 +362,6 @@ test('the ends of a log are other ones for who reads what is committed', async (
   expect(await offsetsOf(1)).toEqual([2, 0, -1, 0, -1])
 })
 
-test('a reader of what is committed waits for the end of a transaction, not for its records', async () => {
-  await using cluster = await TestCluster.start()
-  const { client, producer, topic } = await setUp(cluster)
-  const reader = await connect(cluster)
-  await producer.produce(topic, ['a'])
-  const waiting = readTransactions(reader, topic, { maxWaitMs: 30_000 })
-  await producer.produce(topic, ['b'])
-  await producer.end('commit')
-  expect((await waiting).log).toEqual(['0:a', '1:b', '2:commit'])
-  expect((await readTransactions(client, topic, { offset: 3 })).log).toEqual([])
-})
-
 test('transactions that overlap are told apart', async () => {
   await using cluster = await TestCluster.start()
   const place = await setUp(cluster)
