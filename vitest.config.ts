@@ -10,6 +10,7 @@ export const bothProtocols = [
   'test/integration/streams-load.test.ts',
   'test/integration/streams-restore.test.ts',
   'test/integration/uncaught-errors.test.ts',
+  'test/integration/exactly-once.test.ts',
 ] as const
 
 export default defineConfig({

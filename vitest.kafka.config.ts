@@ -17,7 +17,12 @@ const notEngine = [
 ]
 
 /** What older brokers have to prove: the protocol, and instances that come and go. */
-const shorter = ['test/integration/client.test.ts', 'test/integration/streams.test.ts']
+const shorter = [
+  'test/integration/client.test.ts',
+  'test/integration/client-transactions.test.ts',
+  'test/integration/streams.test.ts',
+  'test/integration/exactly-once.test.ts',
+]
 
 const streamsProtocol = 'test/integration/streams-protocol.test.ts'
 

@@ -8,6 +8,7 @@ const memberErrors: ReadonlySet<number> = new Set([
   errorCode.ILLEGAL_GENERATION,
   errorCode.UNKNOWN_MEMBER_ID,
   errorCode.FENCED_INSTANCE_ID,
+  errorCode.STALE_MEMBER_EPOCH,
 ])
 
 /** Somebody else has taken over: the transactional id, or the place in the group. */

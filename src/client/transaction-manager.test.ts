@@ -264,6 +264,7 @@ describe('offsets', () => {
     'ILLEGAL_GENERATION',
     'UNKNOWN_MEMBER_ID',
     'FENCED_INSTANCE_ID',
+    'STALE_MEMBER_EPOCH',
   ]
   test.each(ofMember)(
     'of a member that the group refuses with %s can be sent by its next self',

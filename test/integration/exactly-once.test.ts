@@ -249,3 +249,36 @@ test('what others gave up is neither processed nor in global tables', async ({ s
   await until(async () => (await committed(cluster, 'copies'))['key']?.length === 2, signal)
   expect(await committed(cluster, 'copies')).toEqual({ key: ['first', 'second'] })
 })
+
+test('a task is not restored before the last commit of its owner is in its changelog', async ({
+  signal,
+}) => {
+  await using cluster = await started()
+  const first = cluster.streams(tellingCounts(cluster), 'a', exactlyOnce)
+  await first.start()
+  await first.close()
+  // A commit is valid for the offsets of a task a moment before it is for its changelog: here, for long.
+  const changelog = `${cluster.name('word-count')}-counts-changelog`
+  await cluster.client.topicMetadata([changelog])
+  await using owner = new TransactionManager(cluster.client, {
+    transactionalId: cluster.name('owner'),
+    timeoutMs: 30_000,
+  })
+  await using producer = new Producer(cluster.client, { session: owner })
+  const key = Buffer.from('z')
+  const value = serdes.long.serialize(7)
+  const partition = producer.partitionFor(key, changelog)
+  producer.send(changelog, partition, key, value, cluster.client.clock.now(), [])
+  await producer.flush()
+  const next = cluster.streams(tellingCounts(cluster), 'b', exactlyOnce)
+  let isBehind = false
+  next.on('restore', ({ phase, offset, endOffset }) => {
+    if (phase === 'start' && offset < endOffset) isBehind = true
+  })
+  const running = next.start()
+  await until(() => isBehind, signal)
+  expect(next.state).not.toBe('running')
+  await owner.commit()
+  await running
+  expect(await countsOf(next)).toEqual({ z: 7 })
+})
