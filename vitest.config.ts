@@ -5,6 +5,8 @@ const source = (path: string): string => fileURLToPath(new URL(`./src/${path}`, 
 
 /** Tests of instances that come and go: they run once more with the streams group protocol. */
 export const bothProtocols = [
+  'test/integration/exactly-once.test.ts',
+  'test/integration/standbys.test.ts',
   'test/integration/streams.test.ts',
   'test/integration/streams-close.test.ts',
   'test/integration/streams-load.test.ts',
