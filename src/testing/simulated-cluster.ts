@@ -65,6 +65,12 @@ export interface SimulatedRecord<K, V> extends TestRecord<K, V> {
  * can be had again. Time passes only while a method here is awaited.
  *
  * It has one broker, that of `millpond/broker`. Machines have names: `broker`, and that of each instance.
+ *
+ * @example
+ * await using cluster = await simulatedCluster()
+ * await cluster.createTopic(lines, { partitions: 4 })
+ * await cluster.produce(lines, [{ key: null, value: 'to be or not to be' }])
+ * console.log((await cluster.read(lines)).length)
  */
 export class SimulatedCluster implements AsyncDisposable {
   readonly seed: number
@@ -261,12 +267,11 @@ function tracingLogger(note: (line: string) => void): Logger {
  *
  * @example
  * await using cluster = await simulatedCluster({ seed: 7 })
- * await cluster.createTopic(words, { partitions: 2 })
+ * await cluster.createTopic(lines, { partitions: 2 })
  * const a = cluster.instance('a', topology, { applicationId: 'word-count' })
  * const b = cluster.instance('b', topology, { applicationId: 'word-count' })
  * a.start()
  * b.start()
- * await cluster.produce(words, [{ key: null, value: 'tea' }])
  * await cluster.until(() => a.state === 'running' && b.state === 'running')
  */
 export async function simulatedCluster(

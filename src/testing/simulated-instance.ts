@@ -24,6 +24,7 @@ export interface SimulatedInstanceOptions {
  * be stopped, killed, paused and started again. Each start is a new `KafkaStreams` on the same disk.
  *
  * @example
+ * await using cluster = await simulatedCluster()
  * const a = cluster.instance('a', topology, { applicationId: 'word-count' })
  * a.start()
  * await cluster.until(() => a.state === 'running')
