@@ -146,19 +146,18 @@ export class InstanceView {
   local(store: string, partition: number): HeldPartition | undefined {
     if (this.isGlobal(store)) return this.#global(store)
     const id = this.#taskOf(store, partition)
-    const tasks = this.#options.worker()?.tasks
-    if (id === undefined || tasks === undefined) return undefined
+    const worker = this.#options.worker()
+    if (id === undefined || worker === undefined) return undefined
+    const { tasks, lags } = worker
     const task = tasks.tasks.get(id)
     if (task === undefined) return this.#standby(tasks.standbys.all.get(id), store)
-    const worker = this.#options.worker()
-    const lag = worker?.lagOf(task, store)
     return {
       // Others may own it by now: what is here is as good as what a standby has that hears nothing.
-      role: worker?.isCutOff === true ? 'standby' : 'active',
+      role: worker.isCutOff ? 'standby' : 'active',
       // Also of a task that restores: a store that has all there is need not wait for the others.
-      state: lag === 0 ? 'running' : 'restoring',
+      state: lags.isComplete(task, store) ? 'running' : 'restoring',
       view: viewOf(task.store(store)),
-      lag,
+      lag: lags.of(task, store),
       position: positionOf(task),
     }
   }
@@ -167,7 +166,7 @@ export class InstanceView {
     // A store without a changelog is empty in a standby, whatever its task has.
     if (task?.changelogs.some((changelog) => changelog.store === store) !== true) return undefined
     const view = viewOf(task.store(store))
-    const lag = this.#options.worker()?.lagOf(task, store)
+    const lag = this.#options.worker()?.lags.of(task, store)
     return { role: 'standby', state: 'running', view, lag, position: {} }
   }
 

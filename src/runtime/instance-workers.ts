@@ -93,11 +93,11 @@ export class InstanceWorkers {
         role: 'active',
         state: state === 'running' ? 'running' : 'restoring',
         inputs: inputs.map(({ topic, partition }) => ({ topic, partition })),
-        restoring: worker?.restoreLags(id) ?? [],
+        restoring: worker?.lags.restoring({ id, role: 'active' }) ?? [],
       })
     }
     for (const id of worker?.tasks.standbys.all.keys() ?? []) {
-      const restoring = worker?.restoreLags(id) ?? []
+      const restoring = worker?.lags.restoring({ id, role: 'standby' }) ?? []
       tasks.push({ id, role: 'standby', state: 'running', inputs: [], restoring })
     }
     return tasks
@@ -109,7 +109,7 @@ export class InstanceWorkers {
     const worker = this.#worker
     for (const task of worker?.tasks.all() ?? []) {
       const { partition } = parseTaskId(task.id)
-      for (const lag of worker?.storeLags(task) ?? []) {
+      for (const lag of worker?.lags.all(task) ?? []) {
         const ofStore = all.get(lag.store) ?? new Map<number, LagInfo>()
         ofStore.set(partition, lagInfo(lag))
         all.set(lag.store, ofStore)

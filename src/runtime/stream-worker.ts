@@ -9,10 +9,10 @@ import type { Histogram } from '../metrics/registry.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import type { TaskId } from '../processor/record-metadata.ts'
 import type { TaskManager } from '../task/task-manager.ts'
-import type { Task } from '../task/task.ts'
 import type { Topology } from '../topology/topology.ts'
-import type { RestoreLag, RestoreProgress } from './changelog-reader.ts'
+import type { RestoreProgress } from './changelog-reader.ts'
 import type { StandbyUpdate } from './standby-reader.ts'
+import type { StoreLags } from './store-lags.ts'
 import { isPassingDelivery } from './passing-delivery.ts'
 import { RepartitionPurge } from './repartition-purge.ts'
 import { WakeUp } from './wake-up.ts'
@@ -156,19 +156,9 @@ export class StreamWorker implements MembershipHandlers {
     return this.#isCutOff
   }
 
-  /** How far the stores of a task have to go; empty when they are up to date, and it is active. */
-  restoreLags(id: TaskId): RestoreLag[] {
-    return this.#tasks.restoreLags(id)
-  }
-
-  /** Changelog records that a store of a task lacks; undefined: that is not known yet. */
-  lagOf(task: Task, store: string): number | undefined {
-    return this.#tasks.lagOf(task, store)
-  }
-
-  /** How far each store of a task is that has a changelog. */
-  storeLags(task: Task): RestoreLag[] {
-    return this.#tasks.storeLags(task)
+  /** How far the stores of its tasks are. */
+  get lags(): StoreLags {
+    return this.#tasks.lags
   }
 
   /** Joins the group and begins to work. */

@@ -16,10 +16,11 @@ import type { CommittedOffset, Task, TaskInput } from '../task/task.ts'
 import { TaskManager } from '../task/task-manager.ts'
 import type { StoreNode } from '../topology/node.ts'
 import { changelogTopic, type Topology } from '../topology/topology.ts'
-import { ChangelogReader, type RestoreLag, type RestoreProgress } from './changelog-reader.ts'
+import { ChangelogReader, type RestoreProgress } from './changelog-reader.ts'
 import { isolationOf } from './processing-guarantee.ts'
 import { mayLeaveLetters } from './refused-records.ts'
 import type { StandbyUpdate } from './standby-reader.ts'
+import { StoreLags } from './store-lags.ts'
 import { StreamsProducer } from './streams-producer.ts'
 import { WorkerInputs } from './worker-inputs.ts'
 import { WorkerStandbys } from './worker-standbys.ts'
@@ -71,6 +72,7 @@ export class WorkerTasks {
   readonly #reader: ChangelogReader
   readonly #inputs: WorkerInputs
   readonly #standbys: WorkerStandbys
+  readonly lags: StoreLags
   readonly #opening = new AbortController()
   readonly #measuring: Disposable
   /** Where restored tasks begin to read. */
@@ -111,6 +113,7 @@ export class WorkerTasks {
       wipe: (id) => options.states.wipe(id),
       onUpdate: options.onStandbyUpdate,
     })
+    this.lags = new StoreLags(this.#reader, this.#standbys)
     this.#measuring = metrics.registry.onCollect(() => {
       this.#manager.measure()
       metrics.standbyLag.set(this.#standbys.lag())
@@ -139,31 +142,6 @@ export class WorkerTasks {
   get isRestored(): boolean {
     for (const { state } of this.#manager.tasks.values()) if (state !== 'running') return false
     return true
-  }
-
-  /** How far the stores of a task have to go; empty when they are up to date, and it is active. */
-  restoreLags(id: TaskId): RestoreLag[] {
-    return this.#manager.standbys.all.has(id) ? this.#standbys.lags(id) : this.#reader.lags(id)
-  }
-
-  /** Changelog records that a store of a task lacks; undefined: that is not known yet. */
-  lagOf(task: Task, store: string): number | undefined {
-    if (isComplete(task)) return 0
-    const lag = this.storeLags(task).find((one) => one.store === store)
-    if (lag?.endOffset !== undefined) return Math.max(0, lag.endOffset - lag.offset)
-    const hasChangelog = lag !== undefined
-    return !hasChangelog && this.#reader.restores(task.id) ? 0 : undefined
-  }
-
-  /** How far each store of a task is that has a changelog. */
-  storeLags(task: Task): RestoreLag[] {
-    const lags = this.restoreLags(task.id)
-    // Restored stores are not among them: they have arrived, before others of their task.
-    const hasArrived = isComplete(task) || this.#reader.restores(task.id)
-    return task.changelogs.map(({ store, position }) => {
-      const lag = lags.find((one) => one.store === store)
-      return lag ?? { store, offset: position, endOffset: hasArrived ? position : undefined }
-    })
   }
 
   /** What the group is to know of the state that is here. */
@@ -200,7 +178,10 @@ export class WorkerTasks {
   async open(ids: readonly TaskId[]): Promise<void> {
     const { client, config, ports } = this.#options
     const { signal } = this.#opening
-    for (const id of ids) this.#standbys.promote(id)
+    for (const id of ids) {
+      this.lags.remember(id)
+      this.#standbys.promote(id)
+    }
     const tasks = ids.map((id) => this.#manager.create(id))
     const inputs = tasks.flatMap((task) => task.inputs)
     await this.#patiently('transactional id', () => this.#producer.initialize(signal))
@@ -264,6 +245,7 @@ export class WorkerTasks {
       const restored = this.#reader.step(deadline)
       for (const task of restored) {
         this.#manager.completeRestoration(task.id)
+        this.lags.forget(task.id)
         this.#inputs.add(task.inputs, this.#committed.get(task.id) ?? [])
       }
       return restored.length > 0 || this.#reader.hasFetched
@@ -297,6 +279,7 @@ export class WorkerTasks {
       if (task !== undefined) this.#inputs.remove(task.inputs)
       this.#reader.remove(id)
       this.#committed.delete(id)
+      this.lags.forget(id)
     }
   }
 
@@ -431,11 +414,6 @@ export class WorkerTasks {
       .filter((store) => changelogTopic(applicationId, store) !== undefined)
       .map(({ descriptor }) => descriptor.name)
   }
-}
-
-/** True: it is active and its stores have all that there is. */
-function isComplete({ role, state }: Task): boolean {
-  return role === 'active' && (state === 'running' || state === 'suspended')
 }
 
 function positionsOf({ changelogs }: Task): number {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { yieldTurn } from '../../src/base/clock.ts'
 import { fetchCommittedOffsets } from '../../src/client/offsets.ts'
 import { systemPorts } from '../../src/config.ts'
 import {
@@ -103,10 +104,23 @@ test.for(['at-least-once', 'exactly-once'] as const)(
     // The group has noticed nothing yet.
     expect(tasksOf(b, 'standby')).toEqual(moving)
     expect(await rowsOf(b, { consistency: 'any' })).toEqual(counts)
+    // From here on they are answered without a gap, until the task runs here.
+    const isOver = new AbortController()
+    const refused: unknown[] = []
+    const asking = (async () => {
+      while (!isOver.signal.aborted) {
+        const rows = await rowsOf(b, { consistency: 'any' }).catch((error: unknown) => error)
+        if (!isEqual(counts, rows as Record<string, number>)) refused.push(rows)
+        await yieldTurn(systemPorts.clock)
+      }
+    })()
 
     await until(() => stateful.every((id) => tasksOf(b, 'active').includes(id)), signal)
     await until(() => b.state === 'running', signal)
     await until(async () => isEqual(counts, await rowsOf(b)), signal)
+    isOver.abort()
+    await asking
+    expect(refused).toEqual([])
     expect(b.metrics.recordsRestored.value - recordsBefore).toBe(0)
     expect(restored.filter(({ phase }) => phase === 'batch')).toEqual([])
     const promoted = updates.filter(({ reason }) => reason === 'promoted')
