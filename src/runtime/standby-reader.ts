@@ -51,6 +51,8 @@ interface Followed {
   /** As last heard. */
   endOffset: number | undefined
   isFetched: boolean
+  /** What was fetched goes beyond the limit that it was applied to: the rest is to be fetched anew. */
+  isCut: boolean
 }
 
 /**
@@ -86,7 +88,7 @@ export class StandbyReader {
   /** Begins to follow an initialized standby. */
   add(task: StandbyTask): void {
     for (const changelog of task.changelogs) {
-      const followed = { task, changelog, endOffset: undefined, isFetched: false }
+      const followed = { task, changelog, endOffset: undefined, isFetched: false, isCut: false }
       this.#followed.set(partitionKey(changelog.topic, changelog.partition), followed)
       this.#report('start', followed)
     }
@@ -144,6 +146,7 @@ export class StandbyReader {
   #look(): void {
     this.#lookedAt = this.#options.clock.monotonic()
     for (const followed of this.#followed.values()) {
+      if (followed.isCut) this.#stop(followed)
       this.#passOver(followed)
       this.#fetch(followed)
     }
@@ -164,14 +167,15 @@ export class StandbyReader {
     const { topic, partition } = followed.changelog
     if (followed.isFetched) this.#fetcher.unassign([{ topic, partition }])
     followed.isFetched = false
+    followed.isCut = false
     this.#fetched = this.#fetched.filter(
       (fetched) => fetched.topic !== topic || fetched.partition !== partition,
     )
   }
 
-  #apply({ topic, partition, records, error }: FetchedRecords): void {
+  #apply({ topic, partition, records, nextOffset, error }: FetchedRecords): void {
     const followed = this.#followed.get(partitionKey(topic, partition))
-    if (followed === undefined) return
+    if (followed === undefined || followed.isCut) return
     const { task, changelog } = followed
     if (isStreamsError(error, 'OFFSET_OUT_OF_RANGE')) {
       // Old records were deleted, tombstones among them: what the store has may be gone by now.
@@ -183,7 +187,13 @@ export class StandbyReader {
     }
     if (error !== undefined) throw error
     this.#endOf(followed)
-    const applied = task.restore(changelog, records, changelog.limit ?? Infinity)
+    const { limit = Infinity } = changelog
+    const applied = task.restore(changelog, records, limit)
+    if (nextOffset > limit) {
+      task.passOver(changelog, limit)
+      // The limit may move before the next look: what this has left out would seem to be passed.
+      followed.isCut = true
+    }
     this.#report('batch', followed, { records: applied })
   }
 

@@ -111,6 +111,12 @@ test('it follows what comes, and says how far it is behind', async ({ signal }) 
   expect(updates.at(-1)).toMatchObject({ store: 'counts', endOffset: 4, reason: 'promoted' })
 })
 
+function keysOf(standby: StandbyTask): unknown[] {
+  const rows = standby.store('counts')
+  if (rows === undefined || !('range' in rows)) throw new Error('the store is open')
+  return [...rows.range()].map(([key]) => key)
+}
+
 /** Rows with these keys in one transaction, which is committed, aborted, or left open. */
 async function transact(
   cluster: TestCluster,
@@ -151,10 +157,7 @@ test('of transactions it takes those that were committed, up to the first that i
   await all.until(() => all.position === 8, signal)
   reader.step(Infinity)
   expect([following.position, reader.lag()]).toEqual([6, 0])
-  const rows = standby.store('counts')
-  if (rows === undefined || !('range' in rows)) throw new Error('the store is open')
-  const keys = [...rows.range()].map(([key]) => key)
-  expect(keys).toEqual(['a', 'b'])
+  expect(keysOf(standby)).toEqual(['a', 'b'])
 })
 
 test('it waits while others restore', async ({ signal }) => {
@@ -190,6 +193,27 @@ test('a topic that is an input as well is followed as far as was committed', asy
   standby.limit(cluster.name('table'), 3)
   await following.until(() => following.position === 3, signal)
   expect(reader.lag()).toBe(0)
+})
+
+test('what was beyond a limit is read also when the limit moves at once', async ({ signal }) => {
+  await using cluster = await TestCluster.start()
+  await cluster.createTopic(changelog, 1)
+  const topic = cluster.name(changelog)
+  await cluster.client.topicMetadata([topic])
+  // What was aborted divides what is fetched into two parts, of which one step applies the first.
+  await transact(cluster, 'commit', 'a', 'b')
+  await transact(cluster, 'abort', 'x')
+  await transact(cluster, 'commit', 'c')
+  const standby = standbyOf(cluster, topic)
+  await using following = new Following(cluster, standby, 'read_committed')
+  standby.limit(topic, 1)
+  await until(() => {
+    following.reader.step(0)
+    return following.position === 1
+  }, signal)
+  standby.limit(topic, 7)
+  await following.until(() => following.position === 7, signal)
+  expect(keysOf(standby)).toEqual(['a', 'b', 'c'])
 })
 
 test('a changelog of which nothing is left is no lag', async ({ signal }) => {
