@@ -97,6 +97,13 @@ describe('a transaction', () => {
     await end()
   })
 
+  test('that has nothing in it is not committed, also when nobody has initialized', async () => {
+    const { clock, coordinator, transactions, end } = await startTransactions()
+    await settled(clock, transactions.commit())
+    expect(coordinator.done).toEqual([])
+    await end()
+  })
+
   test('begins with the first batch, also when nobody has initialized', async () => {
     const { clock, coordinator, producer, transactions, send, end } = await startTransactions({
       version: 1,

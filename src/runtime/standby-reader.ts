@@ -2,7 +2,8 @@ import type { Clock } from '../base/clock.ts'
 import { Fetcher, type FetchedRecords } from '../client/fetcher.ts'
 import type { Isolation } from '../client/isolation.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
-import { partitionKey, type PartitionKey } from '../client/offsets.ts'
+import { canPass } from '../client/kafka-failure.ts'
+import { listOffsets, partitionKey, type PartitionKey } from '../client/offsets.ts'
 import { StreamsError, isStreamsError } from '../errors.ts'
 import type { TaskId } from '../processor/record-metadata.ts'
 import type { StandbyTask } from '../task/standby-task.ts'
@@ -44,6 +45,8 @@ const partitionFetchBytes = 256 * 1024
 const bufferBytesMax = 4 * 1024 * 1024
 /** Between two looks at all changelogs while nothing comes: for what no batch tells. */
 const lookMs = 100
+/** Between two questions for the ends of changelogs that are not fetched. */
+const endsMs = 1000
 
 interface Followed {
   readonly task: StandbyTask
@@ -61,7 +64,8 @@ interface Followed {
  *
  * It has no end to reach, so that everything is of the moment: a standby is as far behind as the last
  * answer of a broker says. A table that uses the topic that it reads as its changelog is followed as far
- * as the group has committed, and not asked for beyond.
+ * as the group has committed, and not asked for beyond. While nothing is fetched of a changelog, its end
+ * is asked for: otherwise a copy that rests would seem to be as near as it was.
  */
 export class StandbyReader {
   readonly #options: StandbyReaderOptions
@@ -71,6 +75,10 @@ export class StandbyReader {
   #fetched: FetchedRecords[] = []
   #isPaused = false
   #lookedAt = -Infinity
+  #endsAskedAt = -Infinity
+  #asking: Promise<void> | undefined
+  #failure: unknown
+  readonly #ended = new AbortController()
 
   constructor(options: StandbyReaderOptions) {
     this.#options = options
@@ -110,12 +118,9 @@ export class StandbyReader {
   pause(isPaused: boolean): void {
     if (this.#isPaused === isPaused) return
     this.#isPaused = isPaused
-    for (const followed of this.#followed.values()) if (followed.isFetched) this.#pause(followed)
-  }
-
-  #pause({ changelog: { topic, partition } }: Followed): void {
-    if (this.#isPaused) this.#fetcher.pause(topic, partition)
-    else this.#fetcher.resume(topic, partition)
+    this.#lookedAt = -Infinity
+    this.#endsAskedAt = -Infinity
+    if (isPaused) for (const followed of this.#followed.values()) this.#stop(followed)
   }
 
   /**
@@ -124,7 +129,10 @@ export class StandbyReader {
    * cluster refuses for good.
    */
   step(deadline: number): boolean {
-    if (this.isIdle || this.#isPaused) return false
+    if (this.#failure !== undefined) throw this.#failure
+    if (this.isIdle) return false
+    this.#askEnds()
+    if (this.#isPaused) return false
     const { clock } = this.#options
     if (this.#fetched.length === 0) this.#fetched = this.#fetcher.poll()
     if (this.#fetched.length === 0 && clock.monotonic() - this.#lookedAt < lookMs) return false
@@ -160,11 +168,11 @@ export class StandbyReader {
     if (!isWanted) return this.#stop(followed)
     this.#fetcher.assign([{ topic, partition, offset: position === 0 ? 'earliest' : position }])
     followed.isFetched = true
-    this.#pause(followed)
   }
 
   #stop(followed: Followed): void {
     const { topic, partition } = followed.changelog
+    this.#endOf(followed)
     if (followed.isFetched) this.#fetcher.unassign([{ topic, partition }])
     followed.isFetched = false
     followed.isCut = false
@@ -210,6 +218,36 @@ export class StandbyReader {
     return followed.endOffset
   }
 
+  /** Asks for the ends of those of which nothing is fetched, in the background. */
+  #askEnds(): void {
+    const { clock } = this.#options
+    const now = clock.monotonic()
+    if (this.#asking !== undefined || now - this.#endsAskedAt < endsMs) return
+    const resting = [...this.#followed].filter(([, { isFetched }]) => !isFetched)
+    if (resting.length === 0) return
+    this.#endsAskedAt = now
+    this.#asking = this.#takeEnds(resting).finally(() => {
+      this.#asking = undefined
+    })
+  }
+
+  async #takeEnds(resting: readonly (readonly [PartitionKey, Followed])[]): Promise<void> {
+    const { client, isolation } = this.#options
+    const { signal } = this.#ended
+    const partitions = resting.map(([, { changelog }]) => {
+      return { topic: changelog.topic, partition: changelog.partition }
+    })
+    try {
+      const ends = await listOffsets(client, partitions, 'latest', { isolation, signal })
+      for (const [key, followed] of resting) {
+        if (!followed.isFetched) followed.endOffset = ends.get(key) ?? followed.endOffset
+      }
+    } catch (error) {
+      // With the next question it is tried again.
+      if (!signal.aborted && !canPass(error)) this.#failure = error
+    }
+  }
+
   /** How far the stores of a standby are; empty when it is not followed. */
   lags(id: TaskId): RestoreLag[] {
     return [...this.#followed.values()]
@@ -235,8 +273,9 @@ export class StandbyReader {
     return this.#fetcher.wait(maxMs, signal)
   }
 
-  close(): Promise<void> {
-    return this.#fetcher.close()
+  async close(): Promise<void> {
+    this.#ended.abort()
+    await Promise.all([this.#fetcher.close(), this.#asking])
   }
 
   #report(

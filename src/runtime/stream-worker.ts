@@ -303,7 +303,8 @@ export class StreamWorker implements MembershipHandlers {
       if (this.#process()) isBusy = true
     }
     // Also while the member is fenced: what standbys read is nobody else's.
-    if (!this.#isPaused && this.#tasks.followOn(this.#deadline(standbySliceMs))) isBusy = true
+    const deadline = this.#deadline(standbySliceMs)
+    if (this.#tasks.followOn(deadline, { isPaused: this.#isPaused })) isBusy = true
     return this.#tasks.manager.writeBehind(this.#deadline()) || isBusy
   }
 

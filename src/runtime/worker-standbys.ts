@@ -82,14 +82,14 @@ export class WorkerStandbys {
   }
 
   /**
-   * Reads until the deadline (of the monotonic clock), unless others restore. True: there is more at
-   * once. Throws what the cluster refuses for good.
+   * Reads until the deadline (of the monotonic clock), or rests: then it only hears how far behind it
+   * falls. True: there is more at once. Throws what the cluster refuses for good.
    */
-  work(deadline: number, options: { isRestoring: boolean }): boolean {
+  work(deadline: number, { isResting }: { isResting: boolean }): boolean {
     if (this.#failure !== undefined) throw this.#failure
     if (this.#reader.isIdle) return false
     this.#keepUp()
-    this.#reader.pause(options.isRestoring)
+    this.#reader.pause(isResting)
     try {
       return this.#reader.step(deadline)
     } catch (error) {

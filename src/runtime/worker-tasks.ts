@@ -256,9 +256,12 @@ export class WorkerTasks {
     }
   }
 
-  /** Lets standbys follow their changelogs until the deadline. True: there is more at once. */
-  followOn(deadline: number): boolean {
-    return this.#standbys.work(deadline, { isRestoring: !this.#reader.isIdle })
+  /**
+   * Lets standbys follow their changelogs until the deadline, unless tasks restore or nothing is to be
+   * read. True: there is more at once.
+   */
+  followOn(deadline: number, { isPaused }: { readonly isPaused: boolean }): boolean {
+    return this.#standbys.work(deadline, { isResting: isPaused || !this.#reader.isIdle })
   }
 
   /** Waits for records, of inputs and (if `restoring`) of changelogs, and for a backlog to shrink. */

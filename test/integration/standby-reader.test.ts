@@ -173,8 +173,13 @@ test('it waits while others restore', async ({ signal }) => {
   await reader.wait(50, signal)
   expect(reader.step(Infinity)).toBe(false)
   expect(following.position).toBe(1)
+  // It does not seem to be as near as it was.
+  await following.until(() => reader.lag() === 1, signal)
+  await write(cluster, changelog, 'c', 'd')
+  await following.until(() => reader.lag() === 3, signal)
+  expect(following.position).toBe(1)
   reader.pause(false)
-  await following.until(() => following.position === 2, signal)
+  await following.until(() => following.position === 4, signal)
 })
 
 test('a topic that is an input as well is followed as far as was committed', async ({ signal }) => {
@@ -193,6 +198,9 @@ test('a topic that is an input as well is followed as far as was committed', asy
   standby.limit(cluster.name('table'), 3)
   await following.until(() => following.position === 3, signal)
   expect(reader.lag()).toBe(0)
+  await write(cluster, 'table', 'd', 'e')
+  await following.until(() => reader.lag() === 2, signal)
+  expect(following.position).toBe(3)
 })
 
 test('what was beyond a limit is read also when the limit moves at once', async ({ signal }) => {
