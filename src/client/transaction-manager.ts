@@ -184,11 +184,11 @@ export class TransactionManager implements ProducerSession, AsyncDisposable {
    * transaction it returns at once. Flush the producer first.
    */
   async commit(options: TransactionRequestOptions = {}): Promise<void> {
-    const identity = this.#known()
     const version = this.#version
     await this.#step(options, async (request) => {
+      // Also before it is initialized: a worker may have to end before it could begin.
       if (!this.#isOpen) return
-      this.#identity = await this.#coordinator.commit(identity, { ...request, version })
+      this.#identity = await this.#coordinator.commit(this.#known(), { ...request, version })
       this.#isOpen = false
       this.#added.clear()
       this.#groups.clear()
