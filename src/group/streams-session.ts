@@ -95,7 +95,8 @@ export interface StreamsSessionOptions {
  * membership is thrown. Java's StreamsGroupHeartbeatRequestManager.
  *
  * An answer that was lost is a hole: the coordinator tells other tasks once only. After a heartbeat
- * without an answer the member therefore asks for its tasks when the next one is answered.
+ * without an answer, or with an error in its place, the member therefore asks for its tasks when the
+ * next one is answered.
  */
 export class StreamsSession {
   readonly #options: StreamsSessionOptions
@@ -238,6 +239,9 @@ export class StreamsSession {
     if (signal.aborted) return undefined
     if (response.error !== 'NONE') {
       this.#acknowledged = undefined
+      // A coordinator whose replicas are slow, or that is replaced meanwhile, may have written down what
+      // it then refuses to tell: the next one goes on from there.
+      this.#isUnsure = true
       return this.#refusal(response)
     }
     this.#epoch = response.memberEpoch
