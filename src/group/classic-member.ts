@@ -186,7 +186,7 @@ export class ClassicMember implements GroupMembership {
     const round = leads ? await leadRound(joined, this.#options.leader, signal) : undefined
     if (round !== undefined && 'refused' in round) return this.#refused(round)
     if (round === undefined) this.#led.forget()
-    else this.#led.note(round.matchedTopics)
+    else this.#led.note(round)
     const assignments = round?.assignments ?? new Map<string, Uint8Array>()
     const sentAt = this.#clock.monotonic()
     const result = await this.#session.sync(assignments, signal)

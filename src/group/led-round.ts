@@ -28,6 +28,6 @@ export async function leadRound(
     if (!(error instanceof StreamsError) || signal.aborted) throw error
     if (canPass(error)) return { refused: 'later', error }
     const assignments = leader.refuse(joined.members, error, version)
-    return { assignments, matchedTopics: [] }
+    return { assignments, matchedTopics: [], partitionCounts: new Map() }
   }
 }

@@ -2,7 +2,7 @@ import { sleep, type Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import { messageOf } from '../errors.ts'
-import type { Leader } from './assignor/leader.ts'
+import type { Leader, LedRound } from './assignor/leader.ts'
 
 const checkIntervalMsDefault = 300_000
 
@@ -42,14 +42,13 @@ export class LedTopics {
     this.#onChange = onChange
   }
 
-  /** Tasks were given out. */
-  note(matchedTopics: readonly string[]): void {
-    const { client, topics } = this.#options
-    const partitions = [...topics, ...matchedTopics].map(
-      (topic) => [topic, client.partitionCount(topic)] as const,
-    )
+  /**
+   * Tasks were given out: for the partitions that the leader saw, and not for those that were added
+   * while it asked for the rest of what it has to know.
+   */
+  note({ matchedTopics, partitionCounts }: Omit<LedRound, 'assignments'>): void {
     this.#before = undefined
-    this.#seen = { matchedTopics, partitions: new Map(partitions) }
+    this.#seen = { matchedTopics, partitions: partitionCounts }
   }
 
   /**
@@ -57,7 +56,7 @@ export class LedTopics {
    * the topics were these. A fingerprint of 0 was not told.
    */
   resume(matchedTopics: readonly string[], fingerprint: number): void {
-    if (fingerprint === 0) return this.note(matchedTopics)
+    if (fingerprint === 0) return this.#noteKnown(matchedTopics)
     this.#seen = undefined
     this.#before = { matchedTopics, fingerprint }
   }
@@ -103,8 +102,18 @@ export class LedTopics {
     const known = this.#options.leader.knownFingerprint(matchedTopics)
     // The tasks ask for their topics when they are opened: what is not known yet will be.
     if (known === undefined) return
-    if (known === fingerprint) this.note(matchedTopics)
+    if (known === fingerprint) this.#noteKnown(matchedTopics)
     else this.#changed('the topics have other partitions than before the restart')
+  }
+
+  /** The topics are as they were, as far as can be known. */
+  #noteKnown(matchedTopics: readonly string[]): void {
+    const { client, topics } = this.#options
+    const partitions = [...topics, ...matchedTopics].map(
+      (topic) => [topic, client.partitionCount(topic)] as const,
+    )
+    this.#before = undefined
+    this.#seen = { matchedTopics, partitions: new Map(partitions) }
   }
 
   #changed(reason: string): void {

@@ -55,6 +55,8 @@ export interface LedRound {
   readonly assignments: Map<string, Uint8Array>
   /** Topics that the patterns of the topology matched. */
   readonly matchedTopics: readonly string[]
+  /** Partitions of all topics that are read: for these there are tasks. */
+  readonly partitionCounts: ReadonlyMap<string, number>
 }
 
 const nothing: AssignmentData = {
@@ -154,7 +156,7 @@ export class Leader {
         return [memberId, encodeConsumerAssignment({ assignedPartitions, userData })] as const
       }),
     )
-    return { assignments, matchedTopics }
+    return { assignments, matchedTopics, partitionCounts: topics.partitionCounts }
   }
 
   /** What every member is told when nothing could be assigned. */
