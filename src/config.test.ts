@@ -161,7 +161,7 @@ test.each([
 test.each([
   [{ workers: 2 }, 'only 1 worker is possible in this version; start more processes instead'],
 ])('%j says that it is not there yet', (option, detail) => {
-  expect(() => resolveConfig({ ...least, ...option } as StreamsConfig)).toThrow(detail)
+  expect(() => resolveConfig({ ...least, ...option })).toThrow(detail)
 })
 
 test.each([
