@@ -67,7 +67,11 @@ function classicMembership(options: WorkerMembershipOptions): WorkerMembership {
   }
   return {
     membership: new ClassicMember(memberOptions),
-    requestStop: (reason) => requestStop(memberOptions, reason),
+    requestStop: (reason) => {
+      // Under the instance id it would take the place of the one that has it by now, and a static member
+      // that takes a place leads to no round in which the others could be told.
+      return requestStop({ ...memberOptions, instanceId: undefined }, reason)
+    },
   }
 }
 

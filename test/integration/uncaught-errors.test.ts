@@ -165,6 +165,21 @@ describe('the application', () => {
     expect(streams.map(({ state }) => state)).toEqual(['error', 'error', 'error'])
   })
 
+  test('stops the others also when its static membership was taken over', classicOnly, async () => {
+    await using cluster = await startedCluster()
+    const make = (name: string, options: Parameters<typeof instance>[3]): KafkaStreams =>
+      instance(cluster, name, counting(cluster, new Temper()), options)
+    const groupInstanceId = 'one'
+    const a = make('a', { groupInstanceId, onUncaughtError: 'stop-application' })
+    const b = make('b', {})
+    await all([a, b])
+    const successor = make('c', { groupInstanceId })
+    void successor.start().catch(() => undefined)
+    await expect(a.closed).rejects.toMatchObject({ code: 'GROUP_INSTANCE_FENCED' })
+    await expect(successor.closed).rejects.toMatchObject({ code: 'APPLICATION_STOPPED' })
+    await expect(b.closed).rejects.toMatchObject({ code: 'APPLICATION_STOPPED' })
+  })
+
   test('may be a single instance', async () => {
     await using cluster = await startedCluster()
     const streams = instance(cluster, 'a', counting(cluster, new Temper()), {
