@@ -272,6 +272,10 @@ export class ChangelogReader {
   #drop(key: PartitionKey, { changelog: { topic, partition } }: Restore): void {
     this.#restores.delete(key)
     this.#fetcher.unassign([{ topic, partition }])
+    // The task may come again, with less than it had: what was fetched for it would be taken for its own.
+    this.#fetched = this.#fetched.filter(
+      (fetched) => fetched.topic !== topic || fetched.partition !== partition,
+    )
   }
 
   #report(
