@@ -642,6 +642,24 @@ describe('a static member', () => {
     await end()
   })
 
+  test('that has lost its tasks says that it will be back before it joins again', async () => {
+    const { group, diary, member, run, end } = await setUp({ member: { instanceId: 'i-1' } })
+    let isHeld = false
+    const answer = ({ memberEpoch }: Heartbeat) => {
+      const isRefused = memberEpoch === 0 && isHeld
+      isHeld = memberEpoch !== -2
+      if (isRefused) return group.answer({ error: 'UNRELEASED_INSTANCE_ID' })
+      return group.answer(memberEpoch === 0 ? { active: ['0_0'] } : {})
+    }
+    group.tell(...Array.from({ length: 20 }, () => answer))
+    member.start(diary)
+    await run(1500)
+    member.taskMigrated(new Error('the producer was fenced'))
+    await run(1500)
+    expect(diary.lines).toEqual(['assign 0_0', 'lost', 'assign 0_0'])
+    await end()
+  })
+
   test('waits for the session of one that was killed', async () => {
     const { group, diary, member, run, end } = await setUp({ member: { instanceId: 'i-1' } })
     let isOver = false
