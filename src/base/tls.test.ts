@@ -1,4 +1,4 @@
-import { createPrivateKey } from 'node:crypto'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import {
@@ -22,6 +22,7 @@ test.each([
   [{}],
   [{ ca: cert }],
   [{ ca: [Buffer.from(cert), strangerCertificate.cert] }],
+  [{ ca: `# Two that sign\n${cert}\n${strangerCertificate.cert}` }],
   [{ cert, key }],
   [{ cert, key: locked, passphrase }],
   [{ servername: 'kafka', rejectUnauthorized: false, minVersion: 'TLSv1.3' }],
@@ -43,8 +44,18 @@ test.each([
   [{ cert: '-----BEGIN NOTHING-----', key }, 'cannot be used'],
   [{ cert, key: locked, passphrase: 'open barley' }, 'cannot be used'],
   [{ pfx: Buffer.from('no such file') }, 'cannot be used'],
-  [{ minVersion: 'TLSv9' }, 'cannot be used'],
+  [{ minVersion: 'TLSv9' }, "minVersion must be 'TLSv1.2' or 'TLSv1.3'"],
+  [{ minVersion: 'TLSv1' }, "minVersion must be 'TLSv1.2' or 'TLSv1.3'"],
   [{ ca: 7 }, 'cannot be used'],
+  [{ ca: '/etc/kafka/ca.pem' }, 'ca must be certificates in PEM'],
+  [{ ca: [cert, 'ca.pem'] }, 'ca must be certificates in PEM'],
+  [{ ca: new X509Certificate(cert).raw }, 'ca must be certificates in PEM'],
+  [{ ca: key }, 'ca must be certificates in PEM'],
+  [{ ca: '' }, 'ca is empty'],
+  [{ ca: [] }, 'ca is empty'],
+  [{ ca: null }, 'ca is empty'],
+  [{ cert: '', key: '' }, 'cert is empty'],
+  [{ pfx: Buffer.alloc(0) }, 'pfx is empty'],
 ])('these options of a client are refused, and no secret is shown (%#)', (options, detail) => {
   const problem = tlsProblem(options)
   expect(problem).toContain(detail)

@@ -1,4 +1,5 @@
 /** TLS of this machine: options of both sides, and what its failures mean. */
+import { X509Certificate } from 'node:crypto'
 import { createSecureContext, type ConnectionOptions, type SecureContextOptions } from 'node:tls'
 import { StreamsError, messageOf } from '../errors.ts'
 import { shownValue } from './shown-value.ts'
@@ -119,7 +120,9 @@ function unknownName(options: object, known: readonly string[]): string | undefi
 
 /** What `node:tls` would silently take for something else. */
 function wrongType(options: TlsOptions): string | undefined {
-  const { rejectUnauthorized, servername, checkServerIdentity } = options
+  const { rejectUnauthorized, servername, checkServerIdentity, minVersion } = options
+  if (minVersion !== undefined && minVersion !== 'TLSv1.2' && minVersion !== 'TLSv1.3')
+    return `minVersion must be 'TLSv1.2' or 'TLSv1.3', not ${shownValue(minVersion)}`
   if (rejectUnauthorized !== undefined && typeof rejectUnauthorized !== 'boolean')
     return `rejectUnauthorized must be true or false, not ${shownValue(rejectUnauthorized)}`
   if (servername !== undefined && typeof servername !== 'string')
@@ -130,11 +133,39 @@ function wrongType(options: TlsOptions): string | undefined {
 }
 
 function materialProblem(options: Material): string | undefined {
+  const { ca, cert, key, pfx } = options
+  const empty = Object.entries({ ca, cert, key, pfx }).find(([, one]) => isEmpty(one))
+  if (empty !== undefined) return `${empty[0]} is empty`
   try {
     contextOf(options)
-    return undefined
+    return authorityProblem(options.ca)
   } catch (error) {
     return `its certificates and keys cannot be used: ${messageOf(error)}`
+  }
+}
+
+/**
+ * `node:tls` takes an empty text for nothing at all: all that Node.js trusts would be trusted in place
+ * of `ca`, and no certificate would be shown.
+ */
+function isEmpty(material: unknown): boolean {
+  return material === null || (material as TlsMaterial | undefined)?.length === 0
+}
+
+/** OpenSSL passes over what is no certificate in PEM: with a path in place of a file, nobody is trusted. */
+function authorityProblem(ca: Material['ca']): string | undefined {
+  if (ca === undefined) return undefined
+  const authorities: readonly unknown[] = Array.isArray(ca) ? ca : [ca]
+  if (authorities.length > 0 && authorities.every(isCertificate)) return undefined
+  return 'ca must be certificates in PEM, as text or bytes, and not the path of their file'
+}
+
+function isCertificate(material: unknown): boolean {
+  try {
+    const bytes = Buffer.from(material as TlsMaterial)
+    return bytes.includes('-----BEGIN') && new X509Certificate(bytes).raw.length > 0
+  } catch {
+    return false
   }
 }
 
