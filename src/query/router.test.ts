@@ -319,6 +319,7 @@ test('a page takes from copies what its owners do not give', async () => {
     lag: 10,
     partial: false,
   })
+  expect(meta.servedBy).toEqual(['peer:1', 'peer:3'])
   target(cluster).drop(1)
   const other = await router(cluster).page(page({ maxLag: 20 }))
   expect(other.meta).toMatchObject({ partitions: [0, 1, 2], lag: 12, partial: false })

@@ -362,7 +362,7 @@ function gatheredMeta(
   const meta: QueryMeta = {
     store,
     partitions: metas.flatMap(({ partitions }) => partitions ?? []).sort(byNumber),
-    servedBy: metas.flatMap(({ servedBy }) => servedBy).sort(),
+    servedBy: [...new Set(metas.flatMap(({ servedBy }) => servedBy))].sort(),
     role: leastRole(metas.map(({ role }) => role)),
     lag: Math.max(0, ...metas.map(({ lag }) => lag)),
     position: mergePositions(metas.map(({ position }) => position)),
