@@ -25,6 +25,13 @@ export function allowsStale({ consistency, maxLag }: ConsistencyOptions): boolea
   return consistency === 'any' || maxLag !== undefined
 }
 
+/** Refuses what a program without types gave in place of options: `'any'`, or `null`. */
+export function assertQueryOptions(given: unknown): asserts given is object {
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return
+  const detail = `the options of a question must be an object, not ${shownValue(given)}`
+  throw new StreamsError('QUERY_INVALID', { detail })
+}
+
 /** Throws `QUERY_INVALID` for options of a program without types, or that contradict each other. */
 export function assertConsistency({ consistency, maxLag }: ConsistencyOptions): void {
   const fail = (detail: string): never => {

@@ -1,7 +1,7 @@
 import { shownValue } from '../base/shown-value.ts'
 import { StreamsError } from '../errors.ts'
 import type { AnyStore, KeyValueStoreDescriptor } from '../store/descriptor.ts'
-import type { ConsistencyOptions } from './consistency.ts'
+import { assertQueryOptions, type ConsistencyOptions } from './consistency.ts'
 import { assertPrefix } from '../store/key-range.ts'
 import { keyBytesOf, ownedValue } from './descriptor-serdes.ts'
 import { LocalQuery } from './local-query.ts'
@@ -68,12 +68,11 @@ export function executorStore<D extends AnyStore>(
 }
 
 /** Of a question what it shares with all others. */
-function askedBy({
-  consistency,
-  maxLag,
-  signal,
-  timeout,
-}: QueryOptions): ConsistencyOptions & Pick<GetRequest, 'timeoutMs' | 'signal'> {
+function askedBy(
+  options: QueryOptions,
+): ConsistencyOptions & Pick<GetRequest, 'timeoutMs' | 'signal'> {
+  assertQueryOptions(options)
+  const { consistency, maxLag, signal, timeout } = options
   return { consistency, maxLag, signal, timeoutMs: timeout }
 }
 
@@ -120,6 +119,7 @@ class ExecutorStore<K, V> implements QueryableKeyValueStore<K, V> {
   }
 
   range(options: QueryRangeOptions<K> = {}): AsyncIterable<[K, V]> {
+    assertQueryOptions(options)
     const { from, to, reverse } = options
     const bounds = {
       from: from === undefined ? undefined : keyBytesOf(this.#descriptor, from),
@@ -134,6 +134,7 @@ class ExecutorStore<K, V> implements QueryableKeyValueStore<K, V> {
     options: QueryOptions & { readonly reverse?: boolean; readonly limit?: number } = {},
   ): AsyncIterable<[K, V]> {
     assertPrefix(prefix, this.name)
+    assertQueryOptions(options)
     return this.#scan({ prefix: Buffer.from(prefix), reverse: options.reverse }, options)
   }
 

@@ -168,3 +168,19 @@ test.each([
   await expect(asked).rejects.toThrow(detail)
   await expect(asked).rejects.toMatchObject({ code: 'QUERY_INVALID' })
 })
+
+test.each([null, 'any', 5, []])('options that are no object are refused (%j)', async (given) => {
+  const store = storeOf(instance())
+  const options = given as unknown as Parameters<typeof store.get>[1]
+  const refused = {
+    code: 'QUERY_INVALID',
+    message: expect.stringContaining('the options of a question must be an object') as string,
+  }
+  await expect(store.get('kafka', options)).rejects.toMatchObject(refused)
+  await expect(store.getMany(['kafka'], options)).rejects.toMatchObject(refused)
+  await expect(store.approximateEntryCount(options)).rejects.toMatchObject(refused)
+  const ranged = async (): Promise<string> => rowsOf(store.range(options))
+  await expect(ranged()).rejects.toMatchObject(refused)
+  const prefixed = async (): Promise<string> => rowsOf(store.prefix(Buffer.from('b'), options))
+  await expect(prefixed()).rejects.toMatchObject(refused)
+})

@@ -15,7 +15,7 @@ import type { RangeOptions, StoreIterator } from '../store/key-value-store.ts'
 import type { VersionedRecord } from '../store/versioned-store.ts'
 import type { WindowRangeOptions } from '../store/window-store.ts'
 import type { Windowed } from '../store/windowed.ts'
-import { assertConsistency, type ConsistencyOptions } from './consistency.ts'
+import { assertConsistency, assertQueryOptions, type ConsistencyOptions } from './consistency.ts'
 import { keyBytesOf, ownedValue } from './descriptor-serdes.ts'
 import {
   partitionCountOf,
@@ -53,6 +53,7 @@ class LocalParts<K, V, Kind extends AnyStoreView['kind']> {
   }
 
   #check(options: QueryOptions = {}): void {
+    assertQueryOptions(options)
     assertNotAborted({ store: this.name, signal: options.signal })
     assertConsistency(options)
     const { kind } = queryableDescriptor(this.#target, this.name)
