@@ -223,6 +223,8 @@ test('a copy is asked over HTTP with the bounds of the question, and keeps them 
   const { found, meta } = await router.get({ kind: 'get', ...question, maxLag: 5 })
   expect(found?.value).toBe(2n ** 60n + 2n)
   expect(meta).toMatchObject({ role: 'standby', lag: 5, partition: 2 })
+  const boundless = { kind: 'get', ...question, maxLag: Number.MAX_SAFE_INTEGER } as const
+  expect((await router.get(boundless)).meta).toMatchObject({ role: 'standby', lag: 5 })
   const any = { store: 'totals', consistency: 'any' } as const
   const page = await router.page({ kind: 'page', ...any, bounds: {}, limit: 100 })
   expect(page.rows).toHaveLength(8)

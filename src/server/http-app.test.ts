@@ -443,6 +443,7 @@ test('a copy answers those who say so, and never beyond the lag that they allow'
     'consistency=some',
     'maxLag=-1',
     'maxLag=1.5',
+    'maxLag=9007199254740992',
     'consistency=active&maxLag=1',
   ])
     expect(await bench.get(`${path}?${query}`)).toEqual(problem('QUERY_INVALID', 400))

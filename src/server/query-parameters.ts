@@ -30,7 +30,7 @@ type Reader = (text: string) => unknown
 /** A query string as fastify reads it: a list for a name that is there more than once. */
 type ParsedQuery = Readonly<Record<string, string | readonly string[]>>
 
-const wholeNumber = /^\d{1,15}$/
+const wholeNumber = /^\d{1,16}$/
 
 /** Validates what a schema describes; of query strings also the text of each value. */
 export const validatorCompiler: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
@@ -65,7 +65,8 @@ function queryReader(schema: TSchema): (query: ParsedQuery) => Record<string, un
 }
 
 function parameterReader(name: string, schema: ParameterSchema): Reader {
-  const { type, anyOf, pattern, description, minimum = 0, maximum = 1e15 - 1 } = schema
+  const { type, anyOf, pattern, description, minimum = 0 } = schema
+  const { maximum = Number.MAX_SAFE_INTEGER } = schema
   const refuse = (text: string, expected: string): never => {
     throw invalid(`${name} must be ${expected}, not ${JSON.stringify(text)}`)
   }
