@@ -87,6 +87,10 @@ test.each([
     'The option commitInterval is not valid: it must be a whole number of milliseconds from 0 to 2147483647, not 1.5.',
   ],
   [
+    { ...least, groupInstanceId: 'shop 0' },
+    'The option groupInstanceId is not valid: it may not be "shop 0": only letters, digits, ".", "_" and "-" may be used.',
+  ],
+  [
     { ...least, maxWarmupReplicas: 0 },
     'The option maxWarmupReplicas is not valid: it must be a whole number of copies from 1 to 2147483647, not 0.',
   ],

@@ -271,6 +271,12 @@ const tagsMax = 5
 const tagNameLengthMax = 20
 const tagValueLengthMax = 30
 
+/** Java's rule for `group.instance.id`. */
+const groupInstanceId: Check = (value) => {
+  const illegal = reasonOfIllegalName(value)
+  return illegal === undefined ? undefined : `it may not be ${shownValue(value)}: ${illegal}`
+}
+
 const clientTags: Check = (value) => {
   const rule = `it must be an object of at most ${tagsMax} strings, such as { zone: 'b' }, with names of at most ${tagNameLengthMax} and values of at most ${tagValueLengthMax} characters`
   if (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -347,7 +353,7 @@ const checks: Readonly<Record<keyof StreamsConfig, Check>> = {
   metadataMaxAge: milliseconds(1),
   bufferedRecordsPerPartition: integer(1, 2 ** 31 - 1, 'records'),
   groupProtocol: oneOf('classic', 'streams'),
-  groupInstanceId: text,
+  groupInstanceId,
   sessionTimeout: milliseconds(1),
   heartbeatInterval: milliseconds(1),
   rebalanceTimeout: milliseconds(1),
