@@ -81,15 +81,22 @@ test('two instances share the tasks, and the one that stays gets all of them', a
   expect([...taskIds(a), ...taskIds(b)].sort()).toEqual(allTasks)
   await until(async () => isEqual(counts, await heldByAll(a, b)), signal)
 
-  const hosts = a
-    .allMetadata()
-    .map(({ endpoint, activeTasks, stores }) => ({
-      host: endpoint.host,
-      tasks: [...activeTasks].sort(),
-      stores,
-    }))
-    .sort((one, other) => (one.host < other.host ? -1 : 1))
-  expect(hosts).toEqual([
+  const hosts = (): object[] =>
+    a
+      .allMetadata()
+      .map(({ endpoint, activeTasks, stores }) => ({
+        host: endpoint.host,
+        tasks: [...activeTasks].sort(),
+        stores,
+      }))
+      .sort((one, other) => (one.host < other.host ? -1 : 1))
+  // With the streams protocol they come with a heartbeat.
+  await until(
+    () =>
+      [a, b].every((one) => one.allMetadata().every(({ activeTasks }) => activeTasks.length === 4)),
+    signal,
+  )
+  expect(hosts()).toEqual([
     { host: 'a', tasks: taskIds(a), stores: ['word-counts'] },
     { host: 'b', tasks: taskIds(b), stores: ['word-counts'] },
   ])
