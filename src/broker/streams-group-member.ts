@@ -105,6 +105,8 @@ export class StreamsGroupMember {
       active: new Map([...this.assigned.active.keys()].map((id) => [id, 0])),
     }
     this.revoking = nothing
+    // There is nothing left to be given up: its session is all that ends it.
+    this.setRevocationTimer(undefined)
     this.epoch = 0
     this.previousEpoch = 0
     this.state = 'stable'

@@ -313,6 +313,19 @@ describe('a static member', () => {
     expect(join('b', { instanceId: 'i' })).toMatchObject({ activeTasks: wire(0, 1, 2, 3) })
   })
 
+  test('that is away is waited for as long as its session lasts, whatever it was to give up', () => {
+    const { join, send, leave, clock, group } = setUp({ settings: { sessionTimeoutMs: 90_000 } })
+    const a = join('a', { instanceId: 'i' })
+    join('b')
+    const held = { instanceId: 'i', ...owns([0, 1, 2, 3]) }
+    send({ memberId: 'a', memberEpoch: a.memberEpoch, ...held })
+    leave('a', -2, 'i')
+    clock.advance(60_000)
+    expect(group.members.map(({ id }) => id)).toEqual(['a', 'b'])
+    clock.advance(30_000)
+    expect(group.isEmpty).toBe(true)
+  })
+
   test('may leave for good', () => {
     const { join, leave, group } = setUp()
     join('a', { instanceId: 'i' })
