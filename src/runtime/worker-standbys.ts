@@ -76,9 +76,13 @@ export class WorkerStandbys {
     const { tasks, ports } = this.#options
     const { clock } = ports
     for (const id of ids) this.#reader.remove(id, 'migrated')
-    tasks.standbys.commit(ids)
-    while (tasks.writeBehind(clock.monotonic() + sliceMs)) await yieldTurn(clock)
-    tasks.standbys.close(ids, { clean: true })
+    try {
+      tasks.standbys.commit(ids)
+      while (tasks.writeBehind(clock.monotonic() + sliceMs)) await yieldTurn(clock)
+    } finally {
+      // Also when a disk fails: whoever comes next is to open the engines.
+      tasks.standbys.close(ids, { clean: true })
+    }
   }
 
   /**
@@ -165,8 +169,12 @@ export class WorkerStandbys {
   /** Ends all of them, and what runs in the background. */
   async end(): Promise<void> {
     this.#ended.abort()
-    await this.close([...this.#options.tasks.standbys.all.keys()])
-    this.#options.tasks.standbys.closeParked()
-    await Promise.all([this.#reader.close(), this.#refresh])
+    const { standbys } = this.#options.tasks
+    try {
+      await this.close([...standbys.all.keys()])
+    } finally {
+      await Promise.all([this.#reader.close(), this.#refresh])
+      standbys.closeParked()
+    }
   }
 }

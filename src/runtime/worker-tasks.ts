@@ -289,11 +289,16 @@ export class WorkerTasks {
   /** Gives up all active tasks as they are. Standbys go on: they take nothing away from anybody. */
   abandon(): void {
     this.detach([...this.#manager.tasks.keys()])
-    try {
-      this.#manager.close(undefined, { clean: false })
-      this.#manager.standbys.closeParked()
-    } catch (error) {
-      this.#log.error('closing tasks failed', { error: messageOf(error) })
+    const { standbys } = this.#manager
+    for (const close of [
+      () => this.#manager.close(undefined, { clean: false }),
+      () => standbys.closeParked(),
+    ]) {
+      try {
+        close()
+      } catch (error) {
+        this.#log.error('closing tasks failed', { error: messageOf(error) })
+      }
     }
   }
 

@@ -207,6 +207,26 @@ test('what is parked and nobody takes over is closed, but for what is awaited', 
   expect(engines.map(({ closed }) => closed)).toEqual([1])
 })
 
+test('what is parked and cannot be taken over is closed with the others', () => {
+  const { manager, engines } = setup()
+  manager.create('0_0')
+  run(manager)
+  manager.addRecords('in', 0, words('a'), 0)
+  manager.process(Infinity)
+  manager.suspend(['0_0'])
+  commit(manager)
+  manager.park(['0_0'])
+  const [engine] = engines
+  if (engine === undefined) throw new Error('the task had an engine')
+  engine.begin = () => {
+    throw new Error('the disk is full')
+  }
+  expect(() => manager.create('0_0')).toThrow('the disk is full')
+  expect(engine.closed).toBe(0)
+  manager.standbys.closeParked()
+  expect(engine.closed).toBe(1)
+})
+
 test('a task that has something to commit cannot be parked', () => {
   const { manager } = setup()
   manager.create('0_0')

@@ -58,8 +58,9 @@ export class StandbyTasks {
     this.#tasks.delete(id)
     if (standby !== undefined) return standby.recycle()
     const parked = this.#parked.get(id)
-    this.#parked.delete(id)
+    // Whoever cannot be taken over is closed with the others that are parked.
     namingTask(id, () => parked?.disown())
+    this.#parked.delete(id)
     return parked
   }
 
