@@ -1,8 +1,10 @@
 /** Sets an application back, so that it reads its input again (org.apache.kafka.tools.StreamsResetter). */
-import { Admin, type GroupListing } from '../client/admin.ts'
+import { Admin } from '../client/admin.ts'
 import { GroupCoordinator } from '../client/group-coordinator.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
+import { kafkaFailure } from '../client/kafka-failure.ts'
 import { commitOffsets } from '../client/offsets.ts'
+import { StreamsGroupCoordinator } from '../client/streams-group-coordinator.ts'
 import type { TopicMetadata, TopicPartition } from '../client/topic-metadata.ts'
 import { StreamsError } from '../errors.ts'
 import { isInternalTopicOf } from '../topology/internal-topic-name.ts'
@@ -30,6 +32,8 @@ export interface ResetPlan {
   readonly missingTopics: readonly string[]
   /** Members that are taken out. */
   readonly removedMembers: readonly MemberName[]
+  /** The protocol that these speak. */
+  readonly groupProtocol: 'classic' | 'streams'
 }
 
 /** States of groups without members, as brokers tell them; older ones tell nothing. */
@@ -39,6 +43,17 @@ interface MemberName {
   readonly memberId: string
   readonly instanceId: string | null
 }
+
+/** How brokers name groups that speak the streams protocol (KIP-1071). */
+const streamsProtocol = 'streams'
+
+/** The epoch of a member that is gone for good. */
+const leaveEpoch = -1
+
+/** No map of hosts has been received. */
+const noEndpointEpoch = -1
+
+const requestTimeoutMs = 15_000
 
 /**
  * What a reset would change; nothing is changed by this.
@@ -50,7 +65,13 @@ export async function planReset(client: KafkaClient, options: ResetOptions): Pro
   const { applicationId, inputTopics, intermediateTopics, position } = options
   const admin = new Admin(client)
   const groups = await admin.listGroups()
-  const removedMembers = await removableMembers(admin, groups, options)
+  const listed = groups.find(({ groupId }) => groupId === applicationId)
+  const groupProtocol = listed?.protocolType === streamsProtocol ? 'streams' : 'classic'
+  const members =
+    groupProtocol === 'streams'
+      ? await streamsMembers(client, applicationId)
+      : ((await admin.describeGroups([applicationId]))[0]?.members ?? [])
+  const removedMembers = removableMembers(members, listed?.state ?? '', options)
   const topics = await admin.listTopics()
   const offsetsOf = (names: readonly string[], where: ResetPosition): Promise<ResetOffset[]> =>
     resetOffsets(client, applicationId, partitionsOf(names, topics), where)
@@ -63,6 +84,7 @@ export async function planReset(client: KafkaClient, options: ResetOptions): Pro
     deletedTopics: topicsToDelete([...topics.keys()].sort(), others, options),
     missingTopics: [...inputTopics, ...intermediateTopics].filter((topic) => !topics.has(topic)),
     removedMembers,
+    groupProtocol,
   }
 }
 
@@ -73,9 +95,8 @@ export async function planReset(client: KafkaClient, options: ResetOptions): Pro
  * Rejects with `APPLICATION_RUNNING` then.
  */
 export async function executeReset(client: KafkaClient, plan: ResetPlan): Promise<void> {
-  const { applicationId: groupId, offsets, deletedTopics, removedMembers } = plan
-  await using coordinator = new GroupCoordinator(client, groupId)
-  for (const member of removedMembers) await coordinator.leaveGroup(member)
+  const { applicationId: groupId, offsets, deletedTopics } = plan
+  await removeMembers(client, plan)
   const outsider = { groupId, memberId: '', instanceId: null, generation: -1 }
   try {
     await commitOffsets(
@@ -94,15 +115,43 @@ export async function executeReset(client: KafkaClient, plan: ResetPlan): Promis
   if (deletedTopics.length > 0) await new Admin(client).deleteTopics(deletedTopics)
 }
 
-async function removableMembers(
-  admin: Admin,
-  groups: readonly GroupListing[],
+async function removeMembers(client: KafkaClient, plan: ResetPlan): Promise<void> {
+  const { applicationId: groupId, removedMembers, groupProtocol } = plan
+  if (groupProtocol === 'classic') {
+    await using coordinator = new GroupCoordinator(client, groupId)
+    for (const member of removedMembers) await coordinator.leaveGroup(member)
+    return
+  }
+  await using coordinator = new StreamsGroupCoordinator(client, groupId)
+  for (const member of removedMembers) {
+    const { error, errorCode, errorMessage } = await coordinator.heartbeat(
+      () => ({ ...member, memberEpoch: leaveEpoch, endpointInformationEpoch: noEndpointEpoch }),
+      { timeoutMs: requestTimeoutMs },
+    )
+    if (error === 'NONE' || error === 'UNKNOWN_MEMBER_ID') continue
+    throw kafkaFailure('StreamsGroupHeartbeat', errorCode, {
+      subject: `group ${groupId}`,
+      detail: errorMessage,
+    })
+  }
+}
+
+interface Member extends MemberName {
+  readonly clientId: string
+  readonly clientHost: string
+}
+
+async function streamsMembers(client: KafkaClient, groupId: string): Promise<readonly Member[]> {
+  await using coordinator = new StreamsGroupCoordinator(client, groupId)
+  return (await coordinator.describe({ timeoutMs: requestTimeoutMs })).members
+}
+
+/** `state`: of the groups of other protocols no members are told, but that there are any. */
+function removableMembers(
+  members: readonly Member[],
+  state: string,
   { applicationId, force }: ResetOptions,
-): Promise<MemberName[]> {
-  const [group] = await admin.describeGroups([applicationId])
-  const members = group?.members ?? []
-  // Of groups of other protocols the members are not told here, but that there are any.
-  const state = groups.find(({ groupId }) => groupId === applicationId)?.state ?? ''
+): MemberName[] {
   if (members.length === 0 && idleStates.includes(state)) return []
   if (force && members.length > 0)
     return members.map(({ memberId, instanceId }) => ({ memberId, instanceId }))

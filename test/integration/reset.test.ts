@@ -81,6 +81,21 @@ test('members that have not left are taken out by force only', async ({ signal }
   expect(moves(await plan(cluster))).toEqual(['0: 0 -> 0'])
 })
 
+test('members of the streams protocol are named, and taken out by force', async ({ signal }) => {
+  await using cluster = await startedCluster(1)
+  await cluster.write('lines', poem)
+  const first = cluster.streams(wordCount(cluster), 'a', { groupProtocol: 'streams' })
+  await first.start()
+  await until(async () => isEqual(counts, await held(first)), signal)
+  await first.close({ leaveGroup: false })
+  await expect(plan(cluster)).rejects.toThrow(cluster.name('word-count'))
+  expect(await codeOf(plan(cluster))).toBe('APPLICATION_RUNNING')
+  const forced = await plan(cluster, { force: true })
+  expect(forced.removedMembers).toHaveLength(1)
+  await executeReset(cluster.client, forced)
+  expect(moves(await plan(cluster))).toEqual(['0: 0 -> 0'])
+})
+
 test('an application that has started meanwhile keeps its topics and offsets', async ({
   signal,
 }) => {
@@ -162,6 +177,7 @@ test('topics that are missing are told, and only internal topics are deleted', a
     deletedTopics: [],
     missingTopics: [],
     removedMembers: [],
+    groupProtocol: 'classic',
   })
   const planned = await plan(cluster, { applicationId, inputTopics })
   expect(cluster.own(planned.missingTopics)).toEqual(['nowhere'])
