@@ -87,6 +87,21 @@ describe('a transaction', () => {
     await setUp.end()
   })
 
+  test('ends after the partitions that are being added to it, which the next one adds anew', async () => {
+    const { clock, coordinator, transactions, producer, send, end } = await startTransactions({
+      version: 1,
+    })
+    await settled(clock, transactions.initialize())
+    // The record that wanted it is given up meanwhile.
+    expect(transactions.mayWriteTo({ topic: 't', partition: 0 })).toBe(false)
+    await settled(clock, transactions.commit())
+    send('a')
+    await settled(clock, producer.flush())
+    await settled(clock, transactions.commit())
+    expect(coordinator.done).toEqual(['init', 'add t-0', 'commit', 'add t-0', 'commit'])
+    await end()
+  })
+
   test('that has nothing in it is not committed', async () => {
     const { clock, coordinator, transactions, producer, end } = await startTransactions()
     await settled(clock, transactions.initialize())

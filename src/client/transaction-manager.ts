@@ -186,6 +186,9 @@ export class TransactionManager implements ProducerSession, AsyncDisposable {
   async commit(options: TransactionRequestOptions = {}): Promise<void> {
     const version = this.#version
     await this.#step(options, async (request) => {
+      // What was wanted by a record that is not to be written any more belongs to this transaction too.
+      await this.#adding
+      if (this.#failure !== undefined) throw this.#failure
       // Also before it is initialized: a worker may have to end before it could begin.
       if (!this.#isOpen) return
       this.#identity = await this.#coordinator.commit(this.#known(), { ...request, version })
