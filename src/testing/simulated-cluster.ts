@@ -1,6 +1,7 @@
 import { silentLog } from '../base/log.ts'
 import { logOf, type Logger } from '../base/logger.ts'
 import { seededRandom } from '../base/random.ts'
+import { shownValue } from '../base/shown-value.ts'
 import { SimulatedNetwork } from '../base/simulated-network.ts'
 import { VirtualTime, type VirtualTrace } from '../base/virtual-time.ts'
 import type { BrokerOptions } from '../broker/broker-options.ts'
@@ -119,8 +120,9 @@ export class SimulatedCluster implements AsyncDisposable {
   }
 
   /** Lets so much time pass. */
-  advance(ms: number): Promise<void> {
-    return this.time.run(this.time.now + ms)
+  async advance(ms: number): Promise<void> {
+    assertTime('ms', ms)
+    await this.time.run(this.time.now + ms)
   }
 
   /**
@@ -131,6 +133,7 @@ export class SimulatedCluster implements AsyncDisposable {
    */
   async until(condition: () => boolean, options: { withinMs?: number } = {}): Promise<void> {
     const { withinMs = patienceMsDefault } = options
+    assertTime('withinMs', withinMs)
     let holds = false
     await this.time.run(this.time.now + withinMs, () => (holds = condition()))
     if (!holds && !condition()) throw new StreamsError('SIMULATION_STUCK', { withinMs })
@@ -177,8 +180,7 @@ export class SimulatedCluster implements AsyncDisposable {
   /** An instance on a machine of its own; `start` begins it. Names are unique. */
   instance(name: string, topology: Topology, config: SimulatedInstanceConfig): SimulatedInstance {
     if (this.#instances.has(name) || name === brokerHost || name === clientHost) {
-      const detail = `there is a machine with the name ${name} already`
-      throw new StreamsError('CONFIG_INVALID', { option: 'name', detail })
+      throw invalid('name', `there is a machine with the name ${name} already`)
     }
     const instance = new SimulatedInstance({
       machine: new SimulatedMachine(name, this.network),
@@ -198,11 +200,15 @@ export class SimulatedCluster implements AsyncDisposable {
 
   /** Resets the connections of a machine, those with `other` only if it is given. */
   cut(name: string, other?: string): void {
+    this.#assertMachine(name)
+    if (other !== undefined) this.#assertMachine(other)
     this.network.cut(name, other)
   }
 
   /** Nothing goes from one machine to the other, in neither direction and unnoticed, until `heal`. */
   isolate(name: string, from: string = brokerHost): void {
+    this.#assertMachine(name)
+    this.#assertMachine(from)
     this.network.block(name, from)
     this.network.block(from, name)
   }
@@ -249,9 +255,37 @@ export class SimulatedCluster implements AsyncDisposable {
     return this.close()
   }
 
+  /** A fault for nobody would let a test pass. */
+  #assertMachine(name: string): void {
+    const names = [brokerHost, clientHost, ...this.#instances.keys()]
+    if (!names.includes(name))
+      throw invalid('name', `it must be a machine (${names.join(', ')}), not ${shownValue(name)}`)
+  }
+
   #loggerOf(host: string): Logger {
     return logOf(tracingLogger((line) => this.time.note(host, line)))
   }
+}
+
+function invalid(option: string, detail: string): StreamsError {
+  return new StreamsError('CONFIG_INVALID', { option, detail })
+}
+
+/** Time that is no number would never be over. */
+function assertTime(option: string, ms: number): void {
+  if (!Number.isFinite(ms) || ms < 0)
+    throw invalid(option, `it must be a number of milliseconds from 0, not ${shownValue(ms)}`)
+}
+
+function assertOptions(given: SimulatedClusterOptions): void {
+  if (typeof given !== 'object' || given === null)
+    throw invalid('options', `they must be an object, not ${shownValue(given)}`)
+  const { seed, startTime, trace } = given
+  if (seed !== undefined && !Number.isSafeInteger(seed))
+    throw invalid('seed', `it must be a whole number, not ${shownValue(seed)}`)
+  if (startTime !== undefined) assertTime('startTime', startTime)
+  if (trace !== undefined && typeof trace !== 'function')
+    throw invalid('trace', `it must be a function that takes a line, not ${shownValue(trace)}`)
 }
 
 function tracingLogger(note: (line: string) => void): Logger {
@@ -277,6 +311,7 @@ function tracingLogger(note: (line: string) => void): Logger {
 export async function simulatedCluster(
   options: SimulatedClusterOptions = {},
 ): Promise<SimulatedCluster> {
+  assertOptions(options)
   const cluster = new SimulatedCluster(options, options.trace)
   await cluster.startBroker()
   return cluster
