@@ -26,6 +26,13 @@ test('every message is one sentence even without context', () => {
   for (const code of errorCodes) expect(new StreamsError(code).message).toMatch(/^[A-Z].*\.$/s)
 })
 
+test('a detail that is a sentence ends the message with one full stop', () => {
+  const inner = new StreamsError('BROKER_UNREACHABLE', { broker: 'kafka:9092', detail: 'refused' })
+  const context = { topic: 'orders', partition: 0, detail: inner.message }
+  const { message } = new StreamsError('DELIVERY_FAILED', context)
+  expect(message).toMatch(/refused\.$/)
+})
+
 test('anything that is thrown has a message', () => {
   expect(messageOf(new Error('a'))).toBe('a')
   expect(messageOf('b')).toBe('b')

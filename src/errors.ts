@@ -541,7 +541,8 @@ export class StreamsError extends Error {
 
   constructor(code: ErrorCode, context: ErrorContext = {}, options?: { cause?: unknown }) {
     const { message, retriable, http }: ErrorRow = errorTable[code]
-    super(message(context), options)
+    // A detail that is a sentence itself, such as the message of another error, has its own full stop.
+    super(message(context).replace(/(?<!\.)\.\.$/, '.'), options)
     this.name = 'StreamsError'
     this.code = code
     this.retriable = retriable

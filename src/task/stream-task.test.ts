@@ -554,7 +554,7 @@ describe('a failure', () => {
     expect(error.context).toMatchObject({ node: 'sink', sink: 'out', origin: 'value', offset: 0 })
     expect(error.cause).toMatchObject({ code: 'SERDE_FAILED' })
     expect(error.message).toBe(
-      'The step sink could not write a record to out, after the record at in-1 offset 0: The serde string could not serialize a value: 42 is not a string..',
+      'The step sink could not write a record to out, after the record at in-1 offset 0: The serde string could not serialize a value: 42 is not a string.',
     )
   })
 
