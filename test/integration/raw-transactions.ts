@@ -99,9 +99,11 @@ export class RawProducer {
       v3AndBelowProducerEpoch: this.epoch,
       v3AndBelowTopics: topics,
     })
+    // Kafka answers in no particular order.
     return answer.resultsByTopicV3AndBelow
       .flatMap(({ resultsByPartition }) => resultsByPartition)
       .map(({ partitionErrorCode }) => nameOf(partitionErrorCode))
+      .sort()
       .join(', ')
   }
 

@@ -292,11 +292,17 @@ test('stores of all kinds are followed, and go on as they were', async ({ signal
     )
     return [...offsets.values()].reduce((sum, { offset }) => sum + offset, 0) === 6
   }, signal)
-  const lags = (): (number | undefined)[] =>
-    [...b.allLocalStorePartitionLags().values()].flatMap((ofStore) =>
-      [...ofStore.values()].map(({ offsetLag }) => offsetLag),
+  // A lag is that of the last answer of a broker: what was written since is not in it.
+  await until(async () => {
+    const lags = [...b.allLocalStorePartitionLags()]
+    const arrived = await Promise.all(
+      lags.map(async ([store, partitions]) => {
+        const { length } = await cluster.read(`word-count-${store}-changelog`)
+        return partitions.get(0)?.currentOffsetPosition === length
+      }),
     )
-  await until(() => lags().length > 0 && lags().every((lag) => lag === 0), signal)
+    return arrived.length > 0 && arrived.every(Boolean)
+  }, signal)
 
   const before = b.metrics.recordsRestored.value
   network.cut()
