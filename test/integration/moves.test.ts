@@ -59,7 +59,7 @@ test('an instance that is cut off does not answer as the owner, and does when it
   await using cluster = await startedCluster()
   const transport = new CutTransport()
   const ports = { ...systemPorts, transport }
-  const a = cluster.streams(wordCount(cluster), 'a', { sessionTimeout: 600 }, ports)
+  const a = cluster.streams(wordCount(cluster), 'a', { sessionTimeout: 1500 }, ports)
   await a.start()
   await cluster.write('lines', poem)
   await until(async () => (await held(a))['to'] === counts.to, signal)
