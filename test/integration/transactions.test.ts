@@ -41,10 +41,26 @@ interface Place {
   readonly producer: RawProducer
 }
 
+/** Waits until the broker leads all partitions: Kafka tells of a topic a moment before. */
+function led(client: RawClient, topic: string, count: number): Promise<boolean> {
+  const partitions = Array.from({ length: count }, (_, partitionIndex) => ({
+    partitionIndex,
+    timestamp: -1,
+  }))
+  return until(async () => {
+    const { topics } = await client.request(listOffsets, 7, {
+      topics: [{ name: topic, partitions }],
+    })
+    const answers = topics.flatMap((one) => one.partitions)
+    return answers.every(({ errorCode }) => nameOf(errorCode) === 'NONE')
+  })
+}
+
 /** The topic `t` and a producer on the cluster. */
 async function setUp(cluster: TestCluster, partitions = 1): Promise<Place> {
   await cluster.createTopic('t', partitions)
   const client = await connect(cluster)
+  await led(client, cluster.name('t'), partitions)
   const producer = new RawProducer(client, cluster.name('tx'))
   await producer.init()
   return { cluster, client, topic: cluster.name('t'), producer }
@@ -162,6 +178,8 @@ describe('version 2', () => {
     const { client, producer, topic } = place
     expect(await producer.produce(topic, ['a', 'b'])).toBe('NONE')
     expect(shown(await producer.end('abort'), producer)).toBe('NONE 1')
+    // The partition knows of the new epoch when the end is written there.
+    expect(await decided(place)).toEqual(['0:a', '1:b', '2:abort'])
     const before = { epoch: 0 }
     expect(await producer.produce(topic, ['x'], before)).toBe('INVALID_PRODUCER_EPOCH')
     expect(shown(await settled(() => producer.end('abort', before)), producer)).toBe('NONE 1')
