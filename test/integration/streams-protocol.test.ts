@@ -6,7 +6,7 @@ import { fetchCommittedOffsets } from '../../src/client/offsets.ts'
 import { StreamsGroupCoordinator } from '../../src/client/streams-group-coordinator.ts'
 import type { StreamsConfig } from '../../src/config.ts'
 import { StreamsBuilder, keyValueStore, serdes, type KafkaStreams } from '../../src/index.ts'
-import { TestCluster, devBrokerOnly } from './test-cluster.ts'
+import { TestCluster, devBrokerOnly, staticMembers } from './test-cluster.ts'
 import { until } from './until.ts'
 import {
   allTasks,
@@ -162,29 +162,31 @@ test('members of the two protocols do not mix', async () => {
   await expect(late.start()).rejects.toThrow('classic protocol')
 })
 
-test('a static instance that is restarted gets its tasks back, and nothing moves', async ({
-  signal,
-}) => {
-  await using cluster = await startedCluster()
-  const patient = { sessionTimeout: 10_000 }
-  const a = instance(cluster, 'a', { ...patient, groupInstanceId: 'i-a' })
-  await a.start()
-  let b = instance(cluster, 'b', { ...patient, groupInstanceId: 'i-b' })
-  await b.start()
-  await until(() => taskIds(a).length === 4 && taskIds(b).length === 4, signal)
-  const [ofA, ofB] = [taskIds(a), taskIds(b)]
-  const states: string[] = []
-  a.on('stateChange', (now) => states.push(now))
-  for (let round = 0; round < 2; round += 1) {
-    await b.close()
-    b = instance(cluster, 'b', { ...patient, groupInstanceId: 'i-b' })
+test(
+  'a static instance that is restarted gets its tasks back, and nothing moves',
+  staticMembers,
+  async ({ signal }) => {
+    await using cluster = await startedCluster()
+    const patient = { sessionTimeout: 10_000 }
+    const a = instance(cluster, 'a', { ...patient, groupInstanceId: 'i-a' })
+    await a.start()
+    let b = instance(cluster, 'b', { ...patient, groupInstanceId: 'i-b' })
     await b.start()
-    await until(() => taskIds(b).length === 4, signal)
-    expect(taskIds(b)).toEqual(ofB)
-  }
-  expect(taskIds(a)).toEqual(ofA)
-  expect(states).toEqual([])
-})
+    await until(() => taskIds(a).length === 4 && taskIds(b).length === 4, signal)
+    const [ofA, ofB] = [taskIds(a), taskIds(b)]
+    const states: string[] = []
+    a.on('stateChange', (now) => states.push(now))
+    for (let round = 0; round < 2; round += 1) {
+      await b.close()
+      b = instance(cluster, 'b', { ...patient, groupInstanceId: 'i-b' })
+      await b.start()
+      await until(() => taskIds(b).length === 4, signal)
+      expect(taskIds(b)).toEqual(ofB)
+    }
+    expect(taskIds(a)).toEqual(ofA)
+    expect(states).toEqual([])
+  },
+)
 
 test('an instance that leaves is replaced at once, its counts go on elsewhere', async ({
   signal,

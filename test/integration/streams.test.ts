@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Admin } from '../../src/client/admin.ts'
 import { StreamsBuilder, keyValueStore, serdes, topic } from '../../src/index.ts'
-import { TestCluster, classicOnly, devBrokerOnly } from './test-cluster.ts'
+import { TestCluster, classicOnly, devBrokerOnly, staticMembers } from './test-cluster.ts'
 import { until } from './until.ts'
 import {
   allTasks,
@@ -234,27 +234,29 @@ test('a paused instance answers and does not process', async ({ signal }) => {
   await until(async () => isEqual({ to: 2, be: 2 }, await held(streams)), signal)
 })
 
-test('a static member that restarts takes its tasks back without a rebalance', async ({
-  signal,
-}) => {
-  await using cluster = await startedCluster()
-  const a = cluster.streams(wordCount(cluster), 'a', { groupInstanceId: 'a' })
-  const b = cluster.streams(wordCount(cluster), 'b', { groupInstanceId: 'b' })
-  await a.start()
-  await b.start()
-  await until(
-    () => taskIds(a).length === 4 && taskIds(b).length === 4 && a.state === 'running',
-    signal,
-  )
-  const before = taskIds(b)
-  const states: string[] = []
-  a.on('stateChange', (now) => states.push(now))
-  await b.close()
-  const again = cluster.streams(wordCount(cluster), 'b', { groupInstanceId: 'b' })
-  await again.start()
-  expect(taskIds(again)).toEqual(before)
-  expect(states).toEqual([])
-})
+test(
+  'a static member that restarts takes its tasks back without a rebalance',
+  staticMembers,
+  async ({ signal }) => {
+    await using cluster = await startedCluster()
+    const a = cluster.streams(wordCount(cluster), 'a', { groupInstanceId: 'a' })
+    const b = cluster.streams(wordCount(cluster), 'b', { groupInstanceId: 'b' })
+    await a.start()
+    await b.start()
+    await until(
+      () => taskIds(a).length === 4 && taskIds(b).length === 4 && a.state === 'running',
+      signal,
+    )
+    const before = taskIds(b)
+    const states: string[] = []
+    a.on('stateChange', (now) => states.push(now))
+    await b.close()
+    const again = cluster.streams(wordCount(cluster), 'b', { groupInstanceId: 'b' })
+    await again.start()
+    expect(taskIds(again)).toEqual(before)
+    expect(states).toEqual([])
+  },
+)
 
 test('the older of two instances with one groupInstanceId stops', classicOnly, async () => {
   await using cluster = await startedCluster(1)

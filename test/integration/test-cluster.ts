@@ -47,6 +47,14 @@ export const devBrokerOnly = { skip: realKafka !== undefined }
 /** The option of a test of what is so in the classic group protocol alone. */
 export const classicOnly = { skip: groupProtocol !== 'classic' }
 
+/** The option of a test of static members: the streams protocol has them from Kafka 4.4 on. */
+export const staticMembers = {
+  skip:
+    groupProtocol === 'streams' &&
+    realKafka !== undefined &&
+    /^4\.[0-3]\./.test(process.env['MILLPOND_TEST_KAFKA_VERSION'] ?? ''),
+}
+
 /** A broker, and what a test may ask of it. */
 interface TestBroker {
   readonly address: string
