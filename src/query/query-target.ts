@@ -8,6 +8,7 @@ import type {
   VersionReadView,
   WindowReadView,
 } from '../store/windowed-read-views.ts'
+import type { WorkerQueries } from './worker-queries.ts'
 
 /**
  * Whether an instance can be asked at all: `rebalancing` still answers for the partitions that it
@@ -51,6 +52,13 @@ export interface LocalPartition {
   readonly position: StorePosition
 }
 
+/** A partition of a store that a worker in another thread of this process holds. */
+export interface ThreadPartition {
+  /** As the thread has told last. State, lag and position are asked for: `WorkerQueries.status`. */
+  readonly role: LocalPartition['role']
+  readonly worker: WorkerQueries
+}
+
 /** Who holds a partition, as the group last agreed. */
 export interface PartitionHosts {
   /** Undefined: no instance with an endpoint. */
@@ -77,8 +85,13 @@ export interface QueryTarget {
    * alive: what a key's hash is taken modulo. Undefined: not known yet, or no such store.
    */
   partitionCount(store: string): number | undefined
-  /** Undefined: another instance's, nobody's, or there is no such partition. */
+  /** What this thread holds. Undefined: another one's, nobody's, or there is no such partition. */
   local(store: string, partition: number): LocalPartition | undefined
+  /**
+   * What another thread of this process holds (`findInWorkers`): read by messages, where `local` has
+   * nothing or a copy. Absent where all stores are in this thread.
+   */
+  inThread?(store: string, partition: number): ThreadPartition | undefined
   /** Nobody while `hostsKnown` is false. */
   hosts(store: string, partition: number): PartitionHosts
 }
