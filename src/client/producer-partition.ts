@@ -179,12 +179,15 @@ export class ProducerPartition {
     return { producerId: producer.producerId, producerEpoch, sequence }
   }
 
-  /** An epoch that the coordinator gave, after a transaction: nothing is under way, and all counts from 0. */
+  /**
+   * An epoch that the coordinator gave, after a transaction: nothing is under way, and all counts from 0, also
+   * what was numbered while the end of that transaction was not known.
+   */
   #begin(producer: ProducerIdentity): void {
     if (producer.producerId !== this.#identity?.producerId) this.#isKnown = false
     this.#identity = producer
     this.#nextSequence = 0
-    this.#renumberFrom = undefined
+    this.#renumberFrom = this.batches.some((batch) => batch.isNumbered) ? 0 : undefined
   }
 
   #remove(batch: ProducerBatch): void {

@@ -268,6 +268,40 @@ describe('the end of a transaction', () => {
     },
   )
 
+  test.each([1, 2] as const)(
+    'is waited for by what is sent meanwhile, which belongs to the next (protocol %i)',
+    async (version) => {
+      const setUp = await startTransactions({ version })
+      const { clock, coordinator, producer, transactions, logs, send, end } = setUp
+      send('a')
+      await settled(clock, producer.flush())
+      coordinator.fail('EndTxn', ...Array<'lose the request'>(40).fill('lose the request'))
+      const unknown = transactions.commit({ timeoutMs: 1000 }).catch((error: unknown) => error)
+      send('b')
+      await clock.run(500)
+      expect(logs[0]?.values).toEqual(['a'])
+      await expect(settled(clock, unknown)).resolves.toMatchObject({ retriable: true })
+      send('c')
+      await clock.run(500)
+      expect(logs[0]?.values).toEqual(['a'])
+      coordinator.faults.clear()
+      await settled(clock, transactions.commit())
+      await settled(clock, producer.flush())
+      expect(transactions.isOpen).toBe(true)
+      await settled(clock, transactions.commit())
+      expect(logs[0]?.values).toEqual(['a', 'b', 'c'])
+      expect(logs[0]?.batches.map(({ epoch }) => epoch)).toEqual(
+        version === 1 ? [0, 0, 0] : [0, 1, 1],
+      )
+      expect(coordinator.done).toEqual(
+        version === 1
+          ? ['init', 'add t-0', 'commit', 'add t-0', 'commit']
+          : ['init', 'commit', 'commit'],
+      )
+      await end()
+    },
+  )
+
   test('follows a coordinator that has moved', async () => {
     const { clock, cluster, coordinator, producer, transactions, send, end } =
       await startTransactions({ nodes: 2 })

@@ -64,6 +64,12 @@ export class TransactionManager implements ProducerSession, AsyncDisposable {
   #failure: StreamsError | undefined
   /** The coordinator may know of a transaction. */
   #isOpen = false
+  /**
+   * Its end was asked for, and is not known. What is written then is of nobody: the coordinator has closed
+   * the transaction, so that no marker would ever come for it and readers would wait behind it for ever; or
+   * it has not, and takes a record without the offsets that it follows from. So the producer waits.
+   */
+  #isEnding = false
   /** In the transaction: only these may be written. As the next three, of the first protocol only. */
   readonly #added = new Set<PartitionKey>()
   readonly #wanted = new Map<PartitionKey, TopicPartition>()
@@ -121,6 +127,7 @@ export class TransactionManager implements ProducerSession, AsyncDisposable {
   }
 
   mayWriteTo({ topic, partition }: TopicPartition): boolean {
+    if (this.#isEnding) return false
     if (this.#version === 2) {
       this.#isOpen = true
       return true
@@ -170,6 +177,7 @@ export class TransactionManager implements ProducerSession, AsyncDisposable {
     const identity = this.#known()
     const version = this.#version
     await this.#step(options, async (request) => {
+      assert(!this.#isEnding, 'a transaction whose end was asked for takes no offsets')
       this.#isOpen = true
       if (version === 1 && !this.#groups.has(member.groupId)) {
         await this.#coordinator.addGroup(identity, member.groupId, request)
@@ -181,20 +189,24 @@ export class TransactionManager implements ProducerSession, AsyncDisposable {
 
   /**
    * Commits what was written and the offsets, together, when the coordinator has decided so; without a
-   * transaction it returns at once. Flush the producer first.
+   * transaction it returns at once. Flush the producer first: what is sent from here on waits until the end
+   * is known, and belongs to the next transaction.
    */
   async commit(options: TransactionRequestOptions = {}): Promise<void> {
     const version = this.#version
     await this.#step(options, async (request) => {
+      // Also before it is initialized: a worker may have to end before it could begin.
+      if (!this.#isOpen && this.#adding === undefined) return
+      this.#isEnding = true
       // What was wanted by a record that is not to be written any more belongs to this transaction too.
       await this.#adding
       if (this.#failure !== undefined) throw this.#failure
-      // Also before it is initialized: a worker may have to end before it could begin.
-      if (!this.#isOpen) return
       this.#identity = await this.#coordinator.commit(this.#known(), { ...request, version })
       this.#isOpen = false
+      this.#isEnding = false
       this.#added.clear()
       this.#groups.clear()
+      this.listener?.()
     })
   }
 
@@ -237,7 +249,11 @@ export class TransactionManager implements ProducerSession, AsyncDisposable {
         isOfMember(error) ||
         isStreamsError(error, 'ABORTED') ||
         kafkaErrorName(error) === 'UNKNOWN_TOPIC_OR_PARTITION'
-      if (error instanceof StreamsError && !isHarmless) this.#failure ??= error
+      if (error instanceof StreamsError && !isHarmless) {
+        this.#failure ??= error
+        // Nobody else would tell what waits for this transaction to end.
+        this.listener?.()
+      }
       throw error
     }
   }

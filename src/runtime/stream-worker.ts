@@ -423,17 +423,14 @@ export class StreamWorker implements MembershipHandlers {
     // A transaction holds what all tasks have done, and cannot be committed for some of them.
     const together = transactions === undefined ? ids : [...manager.tasks.keys()]
     try {
+      // What is pending is told to the stores as it was prepared: before closing code adds to it.
+      if ((await this.#commit.settle(this.#commitParts)) === 'later') throw uncommitted(ids)
       await this.#drain(together)
       manager.suspend(ids)
       // Closing code may forward into steps whose code answers later.
       await this.#drain(together)
       if ((await this.#commit.run(this.#commitParts, together)) === 'done') return true
-      // The commit that waits has offsets of these tasks: carried out later, it would take the next
-      // owner back to them. So all tasks are given up, and it with them.
-      throw new StreamsError('TASK_MIGRATED', {
-        task: ids.join(', '),
-        detail: 'it could not be committed before it was revoked',
-      })
+      throw uncommitted(ids)
     } catch (error) {
       this.#startAgainOrThrow(error)
       this.#tellLoss(error)
@@ -492,4 +489,15 @@ export class StreamWorker implements MembershipHandlers {
     for (const job of this.#jobs.splice(0)) job.resolve()
     await this.#membership.stop('leave')
   }
+}
+
+/**
+ * The commit that waits has offsets of these tasks: carried out later, it would take the next owner back
+ * to them. So all tasks are given up, and it with them.
+ */
+function uncommitted(ids: readonly TaskId[]): StreamsError {
+  return new StreamsError('TASK_MIGRATED', {
+    task: ids.join(', '),
+    detail: 'it could not be committed before it was revoked',
+  })
 }

@@ -200,6 +200,44 @@ describe('exactly once', () => {
     expect(tasks.commitNeeded).toBe(false)
   })
 
+  test('settles what is pending and nothing else', async () => {
+    await using worker = await setup('exactly-once')
+    const { cluster, coordinator, commit, parts } = worker
+    expect(await settled(cluster.clock, commit.settle(parts))).toBe('done')
+    expect(coordinator.done).toEqual(['init'])
+    coordinator.fail('EndTxn', ...Array<'lose the answer'>(200).fill('lose the answer'))
+    expect(await worker.run()).toBe('later')
+    expect(await settled(cluster.clock, commit.settle(parts))).toBe('later')
+    coordinator.faults.clear()
+    expect(await settled(cluster.clock, commit.settle(parts))).toBe('done')
+    expect(commit.isPending).toBe(false)
+    expect(coordinator.done).toEqual(['init', 'offsets left-0@1 right-0@1 of m-1/3', 'commit'])
+  })
+
+  test('what is written while only its end is not known belongs to the next commit', async () => {
+    await using worker = await setup('exactly-once')
+    const { cluster, coordinator, parts } = worker
+    cluster.node(1).on(produce, () => {
+      coordinator.written()
+      coordinator.done.push('write')
+      const partitionResponses = [{ index: 0, errorCode: 0, baseOffset: 0 }]
+      return { responses: [{ name: 'left', partitionResponses }] }
+    })
+    coordinator.fail('EndTxn', ...Array<'lose the answer'>(200).fill('lose the answer'))
+    expect(await worker.run()).toBe('later')
+    parts.producer.send('left', 0, null, Buffer.from('late'), 1, [])
+    coordinator.faults.clear()
+    expect(await worker.run()).toBe('done')
+    expect(await worker.run()).toBe('done')
+    expect(coordinator.done).toEqual([
+      'init',
+      'offsets left-0@1 right-0@1 of m-1/3',
+      'commit',
+      'write',
+      'commit',
+    ])
+  })
+
   test('waits while the group is between two generations, and goes on in the next', async () => {
     await using worker = await setup('exactly-once')
     worker.setGeneration(undefined)

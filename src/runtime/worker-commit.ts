@@ -31,6 +31,8 @@ interface PreparedCommit {
   readonly ids: readonly TaskId[]
   readonly offsets: readonly CommittedOffset[]
   readonly startedAt: number
+  /** `end`: records and offsets are in the transaction, of which only the end is not known. */
+  readonly outstanding: 'all' | 'end'
 }
 
 /**
@@ -91,16 +93,24 @@ export class WorkerCommit {
    */
   async run(parts: CommitParts, ids?: readonly TaskId[]): Promise<'done' | 'later'> {
     if (this.#prepared !== undefined) {
-      const isAll = ids === undefined
-      const outcome = await this.#carryThrough(parts, this.#prepared)
-      if (outcome === 'later' || isAll) return outcome
+      const outcome = await this.settle(parts)
+      if (outcome === 'later' || ids === undefined) return outcome
     }
     this.#prepared = {
+      outstanding: 'all',
       startedAt: this.#options.clock.monotonic(),
       ids: ids ?? [...parts.tasks.tasks.keys()],
       offsets: parts.tasks.prepareCommit(ids),
     }
     return this.#carryThrough(parts, this.#prepared)
+  }
+
+  /**
+   * Carries through what is pending, if anything is. Before tasks do something that is not theirs to be
+   * told as committed with it: closing code may write to stores and send records. Throws as `run`.
+   */
+  async settle(parts: CommitParts): Promise<'done' | 'later'> {
+    return this.#prepared === undefined ? 'done' : this.#carryThrough(parts, this.#prepared)
   }
 
   /** Forgets what was prepared: the tasks are given up. */
@@ -114,14 +124,17 @@ export class WorkerCommit {
     prepared: PreparedCommit,
   ): Promise<'done' | 'later'> {
     const { clock, metrics } = this.#options
-    const { ids, offsets, startedAt } = prepared
-    await producer.flush()
-    // Records that the brokers refused may have left dead letters meanwhile.
-    if (producer.queuedBytes > 0) await producer.flush()
-    if (offsets.length > 0) {
-      if ((await this.#commitOffsets(prepared, transactions)) === 'later') return 'later'
-      // They are in the transaction: from here on only its end is asked for again.
-      this.#prepared = { ...prepared, offsets: [] }
+    const { ids, offsets, startedAt, outstanding } = prepared
+    if (outstanding === 'all') {
+      await producer.flush()
+      // Records that the brokers refused may have left dead letters meanwhile.
+      if (producer.queuedBytes > 0) await producer.flush()
+      if (offsets.length > 0) {
+        if ((await this.#commitOffsets(prepared, transactions)) === 'later') return 'later'
+      }
+      // From here on only the end is asked for again. What is sent by then belongs to the next
+      // transaction: to flush it would wait for this one, and this one for the flush.
+      this.#prepared = { ...prepared, outstanding: 'end' }
     }
     if ((await this.#commitTransaction(transactions)) === 'later') return 'later'
     this.#prepared = undefined
