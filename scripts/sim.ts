@@ -3,6 +3,7 @@
  *
  *     npm run sim -- --seed 1 --runs 500
  *     npm run sim -- --seed 77 --trace /tmp/77.txt    # one run again, line by line
+ *     npm run sim -- --workers 3 --runs 100           # several workers in each instance
  */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -12,6 +13,7 @@ const { values } = parseArgs({
   options: {
     seed: { type: 'string' },
     runs: { type: 'string', default: '1' },
+    workers: { type: 'string', default: '1' },
     trace: { type: 'string' },
     'keep-going': { type: 'boolean', default: false },
   },
@@ -19,6 +21,7 @@ const { values } = parseArgs({
 
 const firstSeed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31))
 const runs = Number(values.runs)
+const workers = Number(values.workers)
 if (!Number.isSafeInteger(firstSeed) || !Number.isSafeInteger(runs) || runs < 1) {
   console.error('--seed and --runs are whole numbers')
   process.exit(2)
@@ -29,7 +32,11 @@ async function runOne(seed: number): Promise<boolean> {
   const file = values.trace === undefined ? undefined : openSync(values.trace, 'w')
   const trace = file === undefined ? undefined : (line: string) => void writeSync(file, `${line}\n`)
   try {
-    const { plan, digest, eventCount, recordCount, elapsedMs } = await simulate({ seed, trace })
+    const { plan, digest, eventCount, recordCount, elapsedMs } = await simulate({
+      seed,
+      trace,
+      workers,
+    })
     const ms = Math.round(performance.now() - startedAt)
     console.log(
       `seed ${seed} ${digest}: ${recordCount} records, ${eventCount} events, ` +
@@ -39,7 +46,7 @@ async function runOne(seed: number): Promise<boolean> {
   } catch (error) {
     if (!(error instanceof SimulationFailure)) console.error(`seed ${seed}:`, error)
     else console.error(`FAILED ${error.message}`)
-    console.error(`again: npm run sim -- --seed ${seed} --trace trace.txt`)
+    console.error(`again: npm run sim -- --seed ${seed} --workers ${workers} --trace trace.txt`)
     return false
   } finally {
     if (file !== undefined) closeSync(file)

@@ -151,6 +151,10 @@ test.each([
     "The option logger is not valid: it must be a logger with the methods debug, info, warn, error, such as console, or one of 'silent', 'debug', 'info', 'warn', 'error', not a function.",
   ],
   [
+    { ...least, workers: 0 },
+    'The option workers is not valid: it must be a whole number of workers from 1 to 1024, not 0.',
+  ],
+  [
     { ...least, processingGuarantee: 'exactly_once_v2' },
     `The option processingGuarantee is not valid: it must be 'at-least-once' or 'exactly-once', not "exactly_once_v2".`,
   ],
@@ -160,12 +164,6 @@ test.each([
   ],
 ])('%j is refused in plain words', (config, message) => {
   expect(() => resolveConfig(config as StreamsConfig)).toThrow(message)
-})
-
-test.each([
-  [{ workers: 2 }, 'only 1 worker is possible in this version; start more processes instead'],
-])('%j says that it is not there yet', (option, detail) => {
-  expect(() => resolveConfig({ ...least, ...option })).toThrow(detail)
 })
 
 test.each([

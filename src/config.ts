@@ -190,6 +190,8 @@ export interface Ports {
   readonly random: Random
   readonly transport: Transport
   readonly disk: Disk
+  /** True: all workers of an instance run in this thread, whatever their number, as in a simulation. */
+  readonly workersHere?: boolean
 }
 
 /** This machine. */
@@ -324,10 +326,8 @@ const uncaughtErrorHandler: Check = (value) =>
     ? undefined
     : oneOf('replace-worker', 'stop-instance', 'stop-application')(value)?.concat(', or a function')
 
-const workers: Check = (value) =>
-  value === 1
-    ? undefined
-    : 'only 1 worker is possible in this version; start more processes instead'
+/** More threads than any machine has cores are a mistake. */
+const workersMax = 1024
 
 const checks: Readonly<Record<keyof StreamsConfig, Check>> = {
   applicationId,
@@ -337,7 +337,7 @@ const checks: Readonly<Record<keyof StreamsConfig, Check>> = {
   stateDir: text,
   engine: stateEngineProblem,
   clientId: text,
-  workers,
+  workers: integer(1, workersMax, 'workers'),
   commitInterval: milliseconds(0),
   cacheBytes: integer(0, Number.MAX_SAFE_INTEGER, 'bytes'),
   processingGuarantee: oneOf('at-least-once', 'exactly-once'),
@@ -433,7 +433,7 @@ export function resolveConfig(
     stateDir: config.stateDir ?? join(tmpdir(), 'millpond'),
     engine: config.engine ?? lmdbStateEngine,
     clientId: config.clientId,
-    workers: 1,
+    workers: config.workers ?? 1,
     commitInterval: config.commitInterval ?? (isExactlyOnce ? 100 : 30_000),
     cacheBytes: config.cacheBytes ?? 10 * 1024 * 1024,
     processingGuarantee: config.processingGuarantee ?? 'at-least-once',

@@ -45,6 +45,21 @@ test('a topology that reads nothing cannot be run', () => {
   )
 })
 
+test('several workers need the topology as the URL of a module', () => {
+  expect(() => new KafkaStreams(countingTopology(true), { ...config, workers: 2 })).toThrow(
+    "The option workers is not valid: several workers run in threads, which need the topology as the URL of a module: new KafkaStreams(new URL('./topology.js', import.meta.url), …).",
+  )
+})
+
+test.each(['addWorker', 'removeWorker'] as const)('%s needs a running instance', async (name) => {
+  const streams = new KafkaStreams(countingTopology(true), config)
+  const call = async (): Promise<unknown> => await streams[name]()
+  await expect(call()).rejects.toMatchObject({
+    code: 'STREAMS_STATE_INVALID',
+    context: { operation: name, state: 'created' },
+  })
+})
+
 /** As a program in JavaScript calls it, which no compiler has read. */
 const Untyped = KafkaStreams as unknown as new (...args: unknown[]) => KafkaStreams
 

@@ -19,6 +19,7 @@ import { closeTimer } from './runtime/close-timer.ts'
 import { DirectoryWait } from './runtime/directory-wait.ts'
 import { openInstanceClient } from './runtime/instance-client.ts'
 import { openInstanceDirectory } from './runtime/instance-directory.ts'
+import { DirectoryState } from './runtime/instance-state.ts'
 import { InstanceView } from './runtime/instance-view.ts'
 import { InstanceWorkers } from './runtime/instance-workers.ts'
 import { StreamsEmitter, type StreamsEvents } from './runtime/streams-events.ts'
@@ -28,6 +29,7 @@ import {
   type KeyQueryMetadata,
   type LagInfo,
   type LocalTask,
+  type LocalWorkerInfo,
   type StreamsMetadata,
 } from './runtime/streams-metadata.ts'
 import { canTransition, type StreamsState } from './runtime/streams-state.ts'
@@ -44,6 +46,7 @@ export type {
   KeyQueryMetadata,
   LagInfo,
   LocalTask,
+  LocalWorkerInfo,
   StreamsMetadata,
 } from './runtime/streams-metadata.ts'
 
@@ -99,6 +102,10 @@ export class KafkaStreams implements AsyncDisposable {
       const detail = "brokers do not know patterns of topics yet; 'classic' does"
       throw new StreamsError('CONFIG_INVALID', { option: 'groupProtocol', detail })
     }
+    if (resolved.workers > 1 && ports.workersHere !== true) {
+      const detail = `several workers run in threads, which need the topology as the URL of a module: new KafkaStreams(new URL('./topology.js', import.meta.url), …)`
+      throw new StreamsError('CONFIG_INVALID', { option: 'workers', detail })
+    }
     this.#log = new LimitedLog(resolved.log, ports.clock)
     this.#config = { ...resolved, log: this.#log }
     this.#ports = ports
@@ -108,10 +115,9 @@ export class KafkaStreams implements AsyncDisposable {
       topology,
       applicationId: this.#config.applicationId,
       state: () => this.#state,
-      worker: () => this.#workers?.worker,
+      workers: () => this.#workers?.workers ?? [],
       global: () => this.#workers?.global,
       self: this.#config.endpoint,
-      topicPartitions: (topic) => this.#client?.partitionCount(topic),
     })
   }
 
@@ -221,6 +227,50 @@ export class KafkaStreams implements AsyncDisposable {
   resume(): void {
     this.#isPaused = false
     this.#workers?.resume()
+  }
+
+  /**
+   * Adds a worker, which joins the group and gets its share of the tasks; returns its number, the lowest
+   * that is free. Java's addStreamThread. Throws `STREAMS_STATE_INVALID` unless the instance runs or
+   * rebalances, and when its topology is not the URL of a module.
+   *
+   * @example
+   * const number = streams.addWorker()
+   */
+  addWorker(): number {
+    return this.#crew('addWorker').add()
+  }
+
+  /**
+   * Ends the worker with the highest number: it commits and leaves the group, which gives its tasks to the
+   * others. Resolves with its number when it is gone, with undefined when there was none. Java's
+   * removeStreamThread. Throws as {@link KafkaStreams.addWorker}.
+   *
+   * `timeout`: after so many milliseconds it is ended as it is, and others process again what it has not
+   * committed. Default: a minute.
+   */
+  async removeWorker(options: { timeout?: number } = {}): Promise<number | undefined> {
+    let cut: (() => Promise<void>) | undefined
+    const crew = this.#crew('removeWorker')
+    using _timer = closeTimer(this.#ports.clock, options.timeout, () => void cut?.())
+    return await crew.remove((now) => {
+      cut = now
+    })
+  }
+
+  /** The workers of this instance, by number, with their tasks. Java's metadataForLocalThreads. */
+  localWorkers(): LocalWorkerInfo[] {
+    return this.#workers?.localWorkers() ?? []
+  }
+
+  #crew(operation: string): InstanceWorkers {
+    const workers = this.#workers
+    const isUp = this.#state === 'running' || this.#state === 'rebalancing'
+    if (isUp && workers?.mayAdd === true) return workers
+    const detail = isUp
+      ? 'workers are added and removed where they run in threads, with the topology as the URL of a module'
+      : undefined
+    throw new StreamsError('STREAMS_STATE_INVALID', { operation, state: this.#state, detail })
   }
 
   /** True between `pause` and `resume`. */
@@ -343,14 +393,16 @@ export class KafkaStreams implements AsyncDisposable {
   }
 
   #makeWorkers(client: KafkaClient, directory: StateDirectory): InstanceWorkers {
-    const { metrics } = this
+    const { workers } = this.#config
     return new InstanceWorkers({
       topology: this.#topology,
       config: this.#config,
       ports: this.#ports,
       client,
-      directory,
-      metrics,
+      state: new DirectoryState(directory),
+      metrics: this.metrics,
+      crew: workers === 1 ? 'alone' : 'several',
+      numbers: Array.from({ length: workers }, (_, index) => index + 1),
       listener: {
         onStatus: (status) => {
           if (this.#setState(status) && status === 'running') this.#running.resolve()
@@ -390,7 +442,7 @@ export class KafkaStreams implements AsyncDisposable {
   async #cutConnections(): Promise<void> {
     this.#log.warn('closing took too long, connections are cut')
     this.#cut.abort()
-    await this.#client?.close()
+    await Promise.all([this.#client?.close(), this.#workers?.cut()])
   }
 
   #setState(now: StreamsState): boolean {

@@ -1,57 +1,26 @@
 import type { Endpoint, HostMap } from '../group/membership.ts'
 import { taskId, type TaskId } from '../processor/record-metadata.ts'
 import type { AnyStore } from '../store/descriptor.ts'
-import type { BuiltStore } from '../store/store-builder.ts'
-import type { StreamTask } from '../task/stream-task.ts'
-import type { Task } from '../task/task.ts'
-import {
-  findGlobalStore,
-  findStore,
-  sourceTopics,
-  taskCount,
-  type Topology,
-} from '../topology/topology.ts'
+import { findGlobalStore, findStore, type Topology } from '../topology/topology.ts'
 import type { GlobalWorker } from './global-worker.ts'
-import type { StreamWorker } from './stream-worker.ts'
+import { viewOf } from './local-worker.ts'
 import type { StreamsState } from './streams-state.ts'
-
-/** What queries read of a store. */
-type HeldView = ReturnType<Extract<BuiltStore, { readView(): unknown }>['readView']>
-
-/** Undefined: nobody asks for what an operator holds back. */
-function viewOf(store: BuiltStore | undefined): HeldView | undefined {
-  return store !== undefined && 'readView' in store ? store.readView() : undefined
-}
-
-/** A partition of a store that this instance holds. */
-export interface HeldPartition {
-  readonly role: 'active' | 'standby' | 'global'
-  /** `restoring`: an active task that has not begun, or global stores that are not complete. */
-  readonly state: 'restoring' | 'running'
-  /** Undefined: the store is not open. */
-  readonly view: HeldView | undefined
-  /** Changelog records that are not in the store yet; undefined: that is not known yet. */
-  readonly lag: number | undefined
-  /** By topic and partition, the next offset to be processed; empty of a standby, which processes none. */
-  readonly position: Readonly<Record<string, Readonly<Record<string, number>>>>
-}
+import type { HeldPartition, WorkerHandle } from './worker-handle.ts'
 
 export interface InstanceViewOptions {
   readonly topology: Topology
   readonly applicationId: string
   readonly state: () => StreamsState
-  /** Undefined before the start. */
-  readonly worker: () => StreamWorker | undefined
+  /** None before the start. */
+  readonly workers: () => readonly WorkerHandle[]
   /** Undefined before the start, and when there are no global stores. */
   readonly global: () => GlobalWorker | undefined
   /** Where this instance can be asked. */
   readonly self: Endpoint | undefined
-  /** Partitions of a topic, as the client knows it. */
-  readonly topicPartitions: (topic: string) => number | undefined
 }
 
 /**
- * What can be seen of an instance from outside its worker: which stores there are, who holds them,
+ * What can be seen of an instance from outside its workers: which stores there are, who holds them,
  * and what is here. Everything is looked up at the moment of the call.
  */
 export class InstanceView {
@@ -70,7 +39,7 @@ export class InstanceView {
     ]
   }
 
-  /** The worker has heard from the group. */
+  /** A worker has heard from the group. */
   setHosts(hosts: HostMap): void {
     this.#hosts = hosts
   }
@@ -126,48 +95,28 @@ export class InstanceView {
    * Undefined: not known yet, or there is no such store.
    */
   partitionCount(store: string): number | undefined {
-    const { applicationId, topicPartitions } = this.#options
-    // With the topics that its patterns match, once the group has told.
-    const topology = this.#options.worker()?.topology ?? this.#options.topology
     // It is one thing, wherever its records came from.
     if (this.isGlobal(store)) return 1
-    const found = findStore(topology, store)
-    if (found === undefined) return undefined
-    const counts = new Map<string, number>()
-    for (const topic of sourceTopics(applicationId, found.subtopology)) {
-      const count = topicPartitions(topic)
-      if (count === undefined) return undefined
-      counts.set(topic, count)
+    for (const worker of this.#options.workers()) {
+      const count = worker.partitionCount(store)
+      if (count !== undefined) return count
     }
-    return taskCount(applicationId, found.subtopology, counts)
+    return undefined
   }
 
   /** Undefined: another instance's, nobody's, or there is no such partition. */
   local(store: string, partition: number): HeldPartition | undefined {
     if (this.isGlobal(store)) return this.#global(store)
     const id = this.#taskOf(store, partition)
-    const worker = this.#options.worker()
-    if (id === undefined || worker === undefined) return undefined
-    const { tasks, lags } = worker
-    const task = tasks.tasks.get(id)
-    if (task === undefined) return this.#standby(tasks.standbys.all.get(id), store)
-    return {
-      // Others may own it by now: what is here is as good as what a standby has that hears nothing.
-      role: worker.isCutOff ? 'standby' : 'active',
-      // Also of a task that restores: a store that has all there is need not wait for the others.
-      state: lags.isComplete(task, store) ? 'running' : 'restoring',
-      view: viewOf(task.store(store)),
-      lag: lags.of(task, store),
-      position: positionOf(task),
+    if (id === undefined) return undefined
+    let standby: HeldPartition | undefined
+    for (const worker of this.#options.workers()) {
+      const held = worker.held(id, store)
+      if (held?.role === 'active') return held
+      // One that was thrown out of the group may have what another one owns by now.
+      standby ??= held
     }
-  }
-
-  #standby(task: Task | undefined, store: string): HeldPartition | undefined {
-    // A store without a changelog is empty in a standby, whatever its task has.
-    if (task?.changelogs.some((changelog) => changelog.store === store) !== true) return undefined
-    const view = viewOf(task.store(store))
-    const lag = this.#options.worker()?.lags.of(task, store)
-    return { role: 'standby', state: 'running', view, lag, position: {} }
+    return standby
   }
 
   /** A global store is here in all its parts, and never elsewhere. */
@@ -218,13 +167,4 @@ export class InstanceView {
 
 function partitionOf(id: TaskId): number {
   return Number(id.slice(id.indexOf('_') + 1))
-}
-
-function positionOf(task: StreamTask): Record<string, Record<string, number>> {
-  const position: Record<string, Record<string, number>> = {}
-  for (const { topic, partition } of task.inputs) {
-    const offset = task.position(topic, partition)
-    if (offset !== undefined) position[topic] = { ...position[topic], [partition]: offset }
-  }
-  return position
 }

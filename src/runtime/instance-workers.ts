@@ -1,73 +1,71 @@
-import { sleep } from '../base/clock.ts'
-import { Backoff } from '../client/backoff.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import type { Ports, ResolvedConfig } from '../config.ts'
-import type { HostMap } from '../group/membership.ts'
-import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
-import { parseTaskId } from '../processor/record-metadata.ts'
-import type { StateDirectory } from '../store/state-directory.ts'
+import { MergedMetrics } from '../metrics/merged-metrics.ts'
+import { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import type { Topology } from '../topology/topology.ts'
 import { GlobalWorker } from './global-worker.ts'
-import { StreamWorker, type WorkerListener } from './stream-worker.ts'
-import { lagInfo, type LagInfo, type LocalTask } from './streams-metadata.ts'
+import { openInstanceClient } from './instance-client.ts'
+import type { InstanceState } from './instance-state.ts'
+import { LocalWorker } from './local-worker.ts'
+import type { WorkerListener } from './stream-worker.ts'
+import type { LagInfo, LocalTask, LocalWorkerInfo } from './streams-metadata.ts'
 import { decideUncaught } from './uncaught-error.ts'
+import type { WorkerHandle } from './worker-handle.ts'
+import { WorkerSlot, type FailureVerdict } from './worker-slot.ts'
 
-/** First and longest wait before a worker that failed is replaced. */
-const replaceBackoffMs = 500
-const replaceBackoffMaxMs = 30_000
-
-/** A worker that has lived longer fails for a new reason: its successor need not wait long. */
-const calmMs = 60_000
+/** Makes the worker of this number. */
+export type WorkerMaker = (number: number, listener: WorkerListener) => WorkerHandle
 
 export interface InstanceWorkersOptions {
   readonly topology: Topology
   readonly config: ResolvedConfig
   readonly ports: Ports
   readonly client: KafkaClient
-  readonly directory: StateDirectory
+  readonly state: InstanceState
   readonly metrics: StreamsMetrics
   readonly listener: WorkerListener
+  /** `alone`: one worker for ever, which shares client and metrics with the instance. */
+  readonly crew: 'alone' | 'several'
+  /** Of the workers that begin. */
+  readonly numbers: readonly number[]
+  /** Default: in this thread. */
+  readonly makeWorker?: WorkerMaker | undefined
 }
 
 /**
  * The loops of an instance: one keeps its global stores, if it has any; when these are restored, the
- * worker begins, since its tasks may read them. Both end together. A worker that fails is replaced when
- * the program wants that.
+ * workers begin, since their tasks may read them. All end together. A worker that fails is replaced when
+ * the program wants that, and others may be added and removed.
+ *
+ * Workers in threads of their own keep the global stores there as well: none are here then.
  */
 export class InstanceWorkers {
   readonly #options: InstanceWorkersOptions
   readonly #cacheBytesMax: number
+  readonly #merged: MergedMetrics
+  readonly #slots = new Map<number, WorkerSlot>()
   #measuring: Disposable | undefined
   #global: GlobalWorker | undefined
-  #worker: StreamWorker | undefined
   #isPaused = false
+  #hasBegun = false
+  #hasFailed = false
   /** Aborted: no worker begins any more. */
   readonly #stopping = new AbortController()
-  readonly #backoff: Backoff
-  /** The worker that fails is to be replaced. */
-  #isReplacing = false
-  /** Why all instances are to stop, when the worker has ended. */
-  #stopReason: string | undefined
-  #working: Promise<void> = Promise.resolve()
 
   constructor(options: InstanceWorkersOptions) {
     this.#options = options
-    const { topology, config, ports } = options
-    this.#backoff = new Backoff({
-      baseMs: replaceBackoffMs,
-      maxMs: replaceBackoffMaxMs,
-      random: ports.random,
-    })
+    const { topology, config, metrics } = options
     const isShared = topology.globalStores.length > 0 && topology.subtopologies.length > 0
     this.#cacheBytesMax = isShared ? Math.floor(config.cacheBytes / 2) : config.cacheBytes
+    this.#merged = new MergedMetrics(metrics.registry)
   }
 
-  /** Undefined before the global stores are restored, or when there is nothing but global stores. */
-  get worker(): StreamWorker | undefined {
-    return this.#worker
+  /** Those that have begun, in the order of their numbers. */
+  get workers(): WorkerHandle[] {
+    return this.#ordered().flatMap(({ worker }) => worker ?? [])
   }
 
-  /** Undefined when there are no global stores. */
+  /** Undefined when there are no global stores in this thread. */
   get global(): GlobalWorker | undefined {
     return this.#global
   }
@@ -75,7 +73,6 @@ export class InstanceWorkers {
   /** All tasks, that of the global stores included. */
   localTasks(): LocalTask[] {
     const global = this.#global
-    const worker = this.#worker
     const tasks: LocalTask[] = []
     if (global?.task !== undefined) {
       const { id, inputs } = global.task
@@ -87,201 +84,317 @@ export class InstanceWorkers {
         restoring: global.restoreLags(),
       })
     }
-    for (const { id, state, inputs } of worker?.tasks.tasks.values() ?? []) {
-      tasks.push({
-        id,
-        role: 'active',
-        state: state === 'running' ? 'running' : 'restoring',
-        inputs: inputs.map(({ topic, partition }) => ({ topic, partition })),
-        restoring: worker?.lags.restoring({ id, role: 'active' }) ?? [],
-      })
-    }
-    for (const id of worker?.tasks.standbys.all.keys() ?? []) {
-      const restoring = worker?.lags.restoring({ id, role: 'standby' }) ?? []
-      tasks.push({ id, role: 'standby', state: 'running', inputs: [], restoring })
-    }
-    return tasks
+    return [...tasks, ...this.workers.flatMap((worker) => worker.tasks())]
+  }
+
+  /** The workers with their tasks. */
+  localWorkers(): LocalWorkerInfo[] {
+    return this.#ordered().map(({ number, status, worker }) => ({
+      number,
+      state: status,
+      tasks: worker?.tasks() ?? [],
+    }))
   }
 
   /** How far the stores of all tasks are, by store and partition; global stores have no changelogs. */
   storeLags(): Map<string, Map<number, LagInfo>> {
     const all = new Map<string, Map<number, LagInfo>>()
-    const worker = this.#worker
-    for (const task of worker?.tasks.all() ?? []) {
-      const { partition } = parseTaskId(task.id)
-      for (const lag of worker?.lags.all(task) ?? []) {
-        const ofStore = all.get(lag.store) ?? new Map<number, LagInfo>()
-        ofStore.set(partition, lagInfo(lag))
-        all.set(lag.store, ofStore)
-      }
+    for (const { store, partition, lag } of this.workers.flatMap((worker) => worker.storeLags())) {
+      const ofStore = all.get(store) ?? new Map<number, LagInfo>()
+      ofStore.set(partition, lag)
+      all.set(store, ofStore)
     }
     return all
   }
 
   /** Does not wait for anything. What fails later is told to the listener. */
   start(): void {
-    if (this.#options.topology.globalStores.length === 0) {
-      this.#startWorker()
+    const { topology, makeWorker } = this.#options
+    if (topology.globalStores.length === 0 || makeWorker !== undefined) {
+      this.#startWorkers()
       return
     }
     this.#global = this.#makeGlobal()
     this.#global.start()
   }
 
-  #startWorker(): void {
-    const { topology, listener, metrics } = this.#options
+  #startWorkers(): void {
+    const { topology, listener, numbers } = this.#options
     if (this.#stopping.signal.aborted) return
+    this.#hasBegun = true
     if (topology.subtopologies.length === 0) {
       // Global stores are all that there is: nobody holds anything that others do not.
       listener.onHosts(new Map())
       listener.onStatus('running')
-      this.#measuring = metrics.registry.onCollect(() => this.#measure())
+      this.#measureLast()
       return
     }
-    this.#working = this.#runWorkers()
+    for (const number of numbers) this.#addSlot(number)
+    for (const slot of this.#slots.values()) slot.start()
   }
 
-  /** One worker after the other, as long as they are replaced. */
-  async #runWorkers(): Promise<void> {
-    const { clock } = this.#options.ports
-    const { signal } = this.#stopping
-    do {
-      this.#isReplacing = false
-      const startedAt = clock.monotonic()
-      await this.#runWorker()
-      if (this.#stopReason !== undefined) await this.#worker?.stopApplication(this.#stopReason)
-      if (clock.monotonic() - startedAt > calmMs) this.#backoff.reset()
-      if (this.#isReplacing) await sleep(clock, this.#backoff.next(), signal)
-    } while (this.#isReplacing && !signal.aborted)
+  #addSlot(number: number): WorkerSlot {
+    const { ports, listener } = this.#options
+    const slot: WorkerSlot = new WorkerSlot({
+      number,
+      clock: ports.clock,
+      random: ports.random,
+      make: (workerListener) => this.#makeWorker(number, workerListener),
+      listener: {
+        onRestore: (progress) => listener.onRestore(progress),
+        onStandbyUpdate: (update) => listener.onStandbyUpdate(update),
+        onHosts: (hosts) => listener.onHosts(hosts),
+        onStatus: () => this.#tellStatus(),
+        onFailure: (error) => this.#workerFailed(slot, error),
+        onEnd: () => this.#workerEnded(number),
+      },
+    })
+    if (this.#isPaused) slot.pause()
+    this.#slots.set(number, slot)
+    this.#shareMemory()
+    return slot
   }
 
-  async #runWorker(): Promise<void> {
-    const { metrics } = this.#options
-    const worker = this.#makeWorker()
-    this.#worker = worker
-    if (this.#isPaused) worker.pause()
-    // After the worker's own collector, which sets the same gauges.
-    this.#measuring?.[Symbol.dispose]()
-    this.#measuring = metrics.registry.onCollect(() => this.#measure())
-    worker.start()
-    await worker.done
+  /** Adds a worker under the lowest number that is free, and returns that. */
+  add(): number {
+    let number = 1
+    while (this.#slots.has(number)) number += 1
+    const slot = this.#addSlot(number)
+    slot.start()
+    this.#tellStatus()
+    return number
+  }
+
+  /** True: workers may be added. */
+  get mayAdd(): boolean {
+    return this.#options.crew === 'several' && this.#hasBegun && !this.#stopping.signal.aborted
+  }
+
+  /**
+   * Ends the worker with the highest number, whose tasks go over to the others, and returns that; undefined:
+   * there is none. `onCut`: told how to end it at once.
+   */
+  async remove(onBegin: (cut: () => Promise<void>) => void): Promise<number | undefined> {
+    const slot = this.#ordered().findLast(({ isStopping }) => !isStopping)
+    if (slot === undefined) return undefined
+    const stopped = slot.stop('leave')
+    this.#tellStatus()
+    onBegin(async () => slot.worker?.cut())
+    await stopped
+    this.#slots.delete(slot.number)
+    this.#shareMemory()
+    return slot.number
+  }
+
+  #ordered(): WorkerSlot[] {
+    return [...this.#slots.values()].sort((a, b) => a.number - b.number)
+  }
+
+  #shareMemory(): void {
+    const count = this.#slots.size
+    for (const worker of this.workers) worker.shareMemory(count)
+  }
+
+  /** The instance runs when all its workers do, but for those that leave. */
+  #tellStatus(): void {
+    const { listener } = this.#options
+    const live = [...this.#slots.values()].filter(({ isStopping }) => !isStopping)
+    listener.onStatus(live.every(({ status }) => status === 'running') ? 'running' : 'rebalancing')
+  }
+
+  #makeWorker(number: number, listener: WorkerListener): WorkerHandle {
+    const worker = this.#options.makeWorker?.(number, listener) ?? this.#makeLocal(number, listener)
+    worker.shareMemory(this.#slots.size)
+    this.#measureLast()
+    return worker
+  }
+
+  #makeLocal(number: number, listener: WorkerListener): LocalWorker {
+    const { topology, config: given, ports, state, crew } = this.#options
+    const isOnly = crew === 'alone'
+    const cached = { ...given, cacheBytes: this.#cacheBytesMax }
+    const config = isOnly ? cached : ofWorker(cached, state.processId, number)
+    return new LocalWorker({
+      topology,
+      config,
+      ports,
+      listener,
+      client: isOnly ? this.#options.client : openInstanceClient(config, ports, state.processId),
+      metrics: isOnly ? this.#options.metrics : new StreamsMetrics(),
+      processId: state.processId,
+      workerNumber: number,
+      globalStore: (name) => this.#global?.task?.globalStore(name),
+      states: state.of(number),
+      isOnly,
+    })
   }
 
   #makeGlobal(): GlobalWorker {
-    const { topology, directory, listener, ...options } = this.#options
+    const { topology, state, listener, ...options } = this.#options
     return new GlobalWorker({
       ...options,
       globalStores: topology.globalStores,
       cacheBytesMax: this.#cacheBytesMax,
-      state: {
-        engines: () => directory.engines('global'),
-        wipe: () => directory.removeTask('global'),
-      },
+      state: state.global,
       listener: {
         onRestore: (progress) => listener.onRestore(progress),
-        onRestored: () => this.#startWorker(),
+        onRestored: () => this.#startWorkers(),
         onFailure: (error) => this.#globalFailed(error),
       },
     })
   }
 
-  #makeWorker(): StreamWorker {
-    const { config, directory, listener, ...options } = this.#options
-    return new StreamWorker({
-      ...options,
-      config: { ...config, cacheBytes: this.#cacheBytesMax },
-      processId: directory.processId,
-      globalStore: (name) => this.#global?.task?.globalStore(name),
-      states: {
-        engines: (id) => directory.engines(id),
-        storedOffsets: () => directory.storedOffsets(),
-        wipe: (id) => directory.removeTask(id),
-      },
-      listener: {
-        onStatus: (status) => listener.onStatus(status),
-        onRestore: (progress) => listener.onRestore(progress),
-        onStandbyUpdate: (update) => listener.onStandbyUpdate(update),
-        onHosts: (hosts: HostMap) => listener.onHosts(hosts),
-        onFailure: (error) => this.#workerFailed(error),
-      },
-    })
-  }
-
   /**
-   * The worker commits what it has done before the stores that it reads are closed. Nobody can take the
+   * The workers commit what they have done before the stores that they read are closed. Nobody can take the
    * place of the loop that keeps them.
    */
   async #globalFailed(cause: Error): Promise<void> {
     if (this.#stopping.signal.aborted) return
     this.#stopping.abort()
-    const { listener, config } = this.#options
+    const { config } = this.#options
     const { response, error } = decideUncaught(config.onUncaughtError, cause)
-    if (response === 'stop-application') this.#stopAll(error.message)
-    listener.onFailure(error)
-    if (this.#stopReason !== undefined && this.#worker === undefined) {
+    const [slot] = this.#ordered()
+    const isStop = response === 'stop-application'
+    if (isStop) slot?.worker?.announceStop()
+    this.#fail(error)
+    if (isStop && slot === undefined) {
       config.log.warn('the other instances are not stopped, this one is in no group yet')
     }
-    await this.#worker?.stop('leave')
-    await this.#working
+    await this.#stopSlots('leave')
+    if (isStop) await slot?.worker?.stopApplication(error.message)
   }
 
-  /** Said by the worker while it leaves, or after it has ended. */
-  #stopAll(reason: string): void {
-    this.#stopReason = reason
-    this.#worker?.announceStop()
-  }
-
-  #workerFailed(cause: Error): void {
-    const { listener, config } = this.#options
-    if (this.#stopping.signal.aborted) return listener.onFailure(cause)
+  #workerFailed(slot: WorkerSlot, cause: Error): FailureVerdict {
+    const { config } = this.#options
+    if (this.#stopping.signal.aborted) {
+      this.#fail(cause)
+      return { kind: 'end' }
+    }
+    if (slot.isStopping) {
+      // It was removed: whoever gets its tasks begins at their last commit.
+      config.log.warn('a worker that was removed failed', {
+        worker: slot.number,
+        error: cause.message,
+      })
+      return { kind: 'end' }
+    }
     const { response, error } = decideUncaught(config.onUncaughtError, cause)
     if (response === 'replace-worker') {
       config.log.error('the worker failed and is replaced', { error: error.message })
-      this.#isReplacing = true
-      return listener.onStatus('rebalancing')
+      return { kind: 'replace' }
     }
     this.#stopping.abort()
-    if (response === 'stop-application') this.#stopAll(error.message)
+    this.#fail(error)
+    void this.#stopOthers(slot)
+    const isStop = response === 'stop-application'
+    return { kind: 'end', stopApplication: isStop ? error.message : undefined }
+  }
+
+  /** The first failure is the reason; others follow from it, or come too late. */
+  #fail(error: Error): void {
+    const { listener, config } = this.#options
+    if (this.#hasFailed) {
+      config.log.warn('another worker failed as well', { error: error.message })
+      return
+    }
+    this.#hasFailed = true
     listener.onFailure(error)
-    void this.#global?.stop()
+  }
+
+  #workerEnded(number: number): void {
+    this.#merge(number)
+    this.#merged.remove(number)
+    this.#options.state.forget(number)
+  }
+
+  async #stopOthers(failed: WorkerSlot): Promise<void> {
+    await this.#stopSlots('leave', failed)
+    await failed.done
+    await this.#global?.stop()
+  }
+
+  async #stopSlots(mode: 'leave' | 'remain', except?: WorkerSlot): Promise<void> {
+    const slots = [...this.#slots.values()].filter((slot) => slot !== except)
+    await Promise.all(slots.map((slot) => slot.stop(mode)))
   }
 
   /** Commits, closes the tasks, leaves the group (or stays silent until the session is over), ends. */
   async stop(mode: 'leave' | 'remain'): Promise<void> {
     this.#stopping.abort()
-    await this.#worker?.stop(mode)
+    await this.#stopSlots(mode)
     await this.#global?.stop()
     await this.done
   }
 
-  /** Resolves when all that has been started has ended. Never rejects. */
+  /** What waits for brokers fails, and threads that do not end are ended. */
+  async cut(): Promise<void> {
+    await Promise.all(this.workers.map((worker) => worker.cut()))
+  }
+
+  /** Resolves when all that has been started has ended, and nothing begins any more. Never rejects. */
   get done(): Promise<void> {
     return this.#end()
   }
 
   async #end(): Promise<void> {
+    const { signal } = this.#stopping
+    if (!signal.aborted) {
+      await new Promise<void>((resolve) => {
+        signal.addEventListener('abort', () => resolve(), { once: true })
+      })
+    }
     await this.#global?.done
-    await this.#working
+    await Promise.all([...this.#slots.values()].map((slot) => slot.done))
     this.#measuring?.[Symbol.dispose]()
   }
 
   pause(): void {
     this.#isPaused = true
-    this.#worker?.pause()
+    for (const slot of this.#slots.values()) slot.pause()
   }
 
   resume(): void {
     this.#isPaused = false
-    this.#worker?.resume()
+    for (const slot of this.#slots.values()) slot.resume()
   }
 
-  /** The worker has measured itself alone. */
+  /** After the collector of a worker that is alone, which sets the same gauges. */
+  #measureLast(): void {
+    this.#measuring?.[Symbol.dispose]()
+    this.#measuring = this.#options.metrics.registry.onCollect(() => this.#measure())
+  }
+
   #measure(): void {
+    for (const number of this.#slots.keys()) this.#merge(number)
     const { metrics } = this.#options
     const task = this.#global?.task
     if (task === undefined) return
-    const tasks = this.#worker?.tasks
-    metrics.stateMemoryBytes.set((tasks?.memoryBytes() ?? 0) + task.memoryBytes())
-    metrics.dirtyBytes.set((tasks?.dirtyBytes() ?? 0) + task.dirtyBytes())
+    const bytes = this.workers.map((worker) => worker.stateBytes())
+    const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
+    metrics.stateMemoryBytes.set(sum(bytes.map(({ memory }) => memory)) + task.memoryBytes())
+    metrics.dirtyBytes.set(sum(bytes.map(({ dirty }) => dirty)) + task.dirtyBytes())
+  }
+
+  /** Adds up what the worker has counted. */
+  #merge(number: number): void {
+    const slot = this.#slots.get(number)
+    // What one has counted that has ended is in the sum already.
+    if (this.#options.crew === 'alone' || slot?.isWorking !== true) return
+    this.#merged.update(number, slot.worker?.metrics() ?? [])
+  }
+}
+
+/** The options of one of several workers: what names a member names each of them. */
+export function ofWorker(
+  config: ResolvedConfig,
+  processId: string,
+  number: number,
+): ResolvedConfig {
+  const { applicationId, clientId, groupInstanceId } = config
+  return {
+    ...config,
+    clientId: `${clientId ?? `${applicationId}-${processId}`}-${number}`,
+    // As Java names the members of its threads.
+    groupInstanceId: groupInstanceId && `${groupInstanceId}-${number}`,
   }
 }

@@ -17,6 +17,8 @@ import { isPassingDelivery } from './passing-delivery.ts'
 import { RepartitionPurge } from './repartition-purge.ts'
 import { WakeUp } from './wake-up.ts'
 import { WorkerCommit, type CommitParts } from './worker-commit.ts'
+import { withoutActive, type WorkerAssignment } from './worker-assignment.ts'
+import { WorkerJobs } from './worker-jobs.ts'
 import { createMembership, type WorkerMembership } from './worker-membership.ts'
 import { WorkerTasks, type TaskStates } from './worker-tasks.ts'
 import { WorkerTopics } from './worker-topics.ts'
@@ -51,18 +53,13 @@ export interface StreamWorkerOptions {
   readonly ports: Ports
   readonly client: KafkaClient
   readonly processId: string
+  /** Counts the workers of the process, from 1. */
+  readonly workerNumber: number
   readonly metrics: StreamsMetrics
   readonly states: TaskStates
   /** Finds a global store for a processor to read. */
   readonly globalStore: (name: string) => object | undefined
   readonly listener: WorkerListener
-}
-
-/** A request of the membership, which waits for its turn in the loop. */
-interface Job {
-  readonly run: () => Promise<void>
-  readonly resolve: () => void
-  readonly reject: (error: unknown) => void
 }
 
 /**
@@ -84,8 +81,10 @@ export class StreamWorker implements MembershipHandlers {
   readonly #commit: WorkerCommit
   readonly #purge: RepartitionPurge
   readonly #turnSeconds: Histogram
-  readonly #jobs: Job[] = []
   readonly #wakeUp = new WakeUp()
+  readonly #jobs = new WorkerJobs(() => this.#wakeUp.notify())
+  /** Undefined: none, or it was lost. */
+  #assignment: WorkerAssignment | undefined
   #isPaused = false
   /** A commit is due, and waits for what is on its way in the tasks. */
   #isDraining = false
@@ -95,7 +94,6 @@ export class StreamWorker implements MembershipHandlers {
   #isCutOff = false
   #isStopping = false
   #isEnded = false
-  #isDead = false
   #failure: Error | undefined
   #done: Promise<void> = Promise.resolve()
 
@@ -114,6 +112,7 @@ export class StreamWorker implements MembershipHandlers {
       onRestore: (progress) => options.listener.onRestore(progress),
       onStandbyUpdate: (update) => options.listener.onStandbyUpdate(update),
       wake: () => this.#wakeUp.notify(),
+      onFree: () => this.#openFreed(),
     })
     this.#member = createMembership({
       config,
@@ -154,6 +153,11 @@ export class StreamWorker implements MembershipHandlers {
   /** True: others may hold the tasks, so that nobody is to be answered as by their owner. */
   get isCutOff(): boolean {
     return this.#isCutOff
+  }
+
+  /** So many workers share the memory for record caches and restores. */
+  shareMemory(workers: number): void {
+    this.#tasks.shareMemory(workers)
   }
 
   /** How far the stores of its tasks are. */
@@ -204,15 +208,15 @@ export class StreamWorker implements MembershipHandlers {
   // What the membership asks for.
 
   onRevoke(active: ReadonlySet<TaskId>): Promise<void> {
-    return this.#enqueue(() => this.#revoke(sortedTaskIds(active)))
+    return this.#jobs.add(() => this.#revoke(sortedTaskIds(active)))
   }
 
   onAssign(target: TaskSet, matchedTopics: readonly string[]): Promise<void> {
-    return this.#enqueue(() => this.#assign(target, matchedTopics))
+    return this.#jobs.add(() => this.#assign({ target, matchedTopics }))
   }
 
   onLost(reason: Error): Promise<void> {
-    return this.#enqueue(() => this.#lose(reason))
+    return this.#jobs.add(() => this.#lose(reason))
   }
 
   onCutOff(isCutOff: boolean): void {
@@ -229,15 +233,6 @@ export class StreamWorker implements MembershipHandlers {
     this.#wakeUp.notify()
   }
 
-  #enqueue(run: () => Promise<void>): Promise<void> {
-    // A dead worker has closed everything: whatever is asked of it has been done.
-    if (this.#isDead) return Promise.resolve()
-    return new Promise((resolve, reject) => {
-      this.#jobs.push({ run, resolve, reject })
-      this.#wakeUp.notify()
-    })
-  }
-
   // The loop.
 
   async #run(): Promise<void> {
@@ -251,7 +246,7 @@ export class StreamWorker implements MembershipHandlers {
 
   async #turn(): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure
-    await this.#runJob()
+    await this.#jobs.runNext(() => this.#tasks.releaseDirectories())
     const { clock } = this.#options.ports
     const startedAt = clock.monotonic()
     const isBusy = this.#work()
@@ -277,18 +272,6 @@ export class StreamWorker implements MembershipHandlers {
     } catch (error) {
       this.#startAgainOrThrow(error)
       return false
-    }
-  }
-
-  async #runJob(): Promise<void> {
-    const job = this.#jobs.shift()
-    if (job === undefined) return
-    try {
-      await job.run()
-      job.resolve()
-    } catch (error) {
-      job.reject(error)
-      throw error
     }
   }
 
@@ -371,7 +354,18 @@ export class StreamWorker implements MembershipHandlers {
 
   // Jobs.
 
-  async #assign(target: TaskSet, matchedTopics: readonly string[]): Promise<void> {
+  /** What could not be opened while another worker had its directory. */
+  #openFreed(): void {
+    const reopen = async (): Promise<void> => {
+      if (this.#assignment !== undefined && !this.#isStopping) await this.#assign(this.#assignment)
+    }
+    // What ends it ends the worker, in whose loop it runs.
+    this.#jobs.add(reopen).catch(() => undefined)
+  }
+
+  async #assign(assignment: WorkerAssignment): Promise<void> {
+    this.#assignment = assignment
+    const { target, matchedTopics } = assignment
     const haveTopicsChanged = this.#topics.match(matchedTopics)
     if (haveTopicsChanged) this.#log.info('topics match a pattern', { topics: matchedTopics })
     const held = this.#tasks.manager.tasks
@@ -379,7 +373,7 @@ export class StreamWorker implements MembershipHandlers {
     this.#tasks.setTarget(target.active)
     if (added.length > 0) this.#options.listener.onStatus('rebalancing')
     await this.#tasks.follow(target.standby, added)
-    await this.#open(added, haveTopicsChanged)
+    await this.#open(await this.#tasks.claim(added), haveTopicsChanged)
     this.#tellStatus()
   }
 
@@ -400,6 +394,7 @@ export class StreamWorker implements MembershipHandlers {
     const { listener, ports } = this.#options
     const { manager } = this.#tasks
     listener.onStatus('rebalancing')
+    this.#assignment = withoutActive(this.#assignment, revoked)
     // Those that `stop` kept from being opened are not there.
     const ids = revoked.filter((id) => manager.tasks.has(id))
     const running = ids.filter((id) => manager.tasks.get(id)?.state === 'running')
@@ -469,6 +464,7 @@ export class StreamWorker implements MembershipHandlers {
     if (this.#tasks.manager.commitNeeded) this.#tellLoss(reason)
     this.#options.listener.onStatus('rebalancing')
     this.#log.warn('tasks were lost', { reason: reason.message })
+    this.#assignment = undefined
     this.#commit.abandon()
     this.#tasks.abandon()
     await this.#tasks.startAnew()
@@ -481,12 +477,11 @@ export class StreamWorker implements MembershipHandlers {
 
   async #die(cause: unknown): Promise<void> {
     const error = cause instanceof Error ? cause : new Error(messageOf(cause))
-    this.#isDead = true
     this.#options.listener.onFailure(error)
     await this.#tasks.sendLetters()
     this.#commit.abandon()
     this.#tasks.abandon()
-    for (const job of this.#jobs.splice(0)) job.resolve()
+    this.#jobs.end()
     await this.#membership.stop('leave')
   }
 }

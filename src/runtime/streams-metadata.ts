@@ -38,6 +38,15 @@ export interface LocalTask {
   readonly restoring: readonly RestoreLag[]
 }
 
+/** A worker of this instance. Java's ThreadMetadata. */
+export interface LocalWorkerInfo {
+  /** From 1; the lowest that is free is given to the next worker. */
+  readonly number: number
+  /** `starting`: it has not heard from the group yet, or failed and is about to be replaced. */
+  readonly state: 'starting' | 'rebalancing' | 'running'
+  readonly tasks: readonly LocalTask[]
+}
+
 /** How far a partition of a store is behind its changelog. Java's LagInfo. */
 export interface LagInfo {
   /** The next changelog offset that the store does not have. */

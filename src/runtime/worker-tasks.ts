@@ -7,21 +7,22 @@ import type { Producer } from '../client/producer.ts'
 import type { TransactionManager } from '../client/transaction-manager.ts'
 import type { Ports, ResolvedConfig } from '../config.ts'
 import { isStreamsError, messageOf } from '../errors.ts'
-import { progressRunning, type TaskProgress } from '../group/membership.ts'
+import type { TaskProgress } from '../group/membership.ts'
 import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
-import { parseTaskId, type TaskId } from '../processor/record-metadata.ts'
+import type { TaskId } from '../processor/record-metadata.ts'
 import type { TaskEngines } from '../task/state-manager.ts'
 import type { StreamTask } from '../task/stream-task.ts'
-import type { CommittedOffset, Task, TaskInput } from '../task/task.ts'
+import type { CommittedOffset, TaskInput } from '../task/task.ts'
 import { TaskManager } from '../task/task-manager.ts'
-import type { StoreNode } from '../topology/node.ts'
-import { changelogTopic, type Topology } from '../topology/topology.ts'
+import type { Topology } from '../topology/topology.ts'
 import { ChangelogReader, type RestoreProgress } from './changelog-reader.ts'
 import { isolationOf } from './processing-guarantee.ts'
 import { mayLeaveLetters } from './refused-records.ts'
 import type { StandbyUpdate } from './standby-reader.ts'
 import { StoreLags } from './store-lags.ts'
 import { StreamsProducer } from './streams-producer.ts'
+import { TaskStores, type StoredOffsets } from './task-stores.ts'
+import { WorkerClaims } from './worker-claims.ts'
 import { WorkerInputs } from './worker-inputs.ts'
 import { WorkerStandbys } from './worker-standbys.ts'
 import type { WorkerTopics } from './worker-topics.ts'
@@ -37,10 +38,17 @@ const lettersMsMax = 10_000
 
 /** What the worker knows of state on disk. */
 export interface TaskStates {
-  /** Opens the engines of a task; the task closes them. */
+  /**
+   * Asks for the directories of these tasks, and resolves with those that no other worker of the process
+   * has; for each other one `onFree` is called when it is worth asking again.
+   */
+  claim(ids: readonly TaskId[], onFree: () => void): Promise<ReadonlySet<TaskId>>
+  /** All that was open in these directories is closed. */
+  release(ids: readonly TaskId[]): void
+  /** Opens the engines of a task whose directory was claimed; the task closes them. */
   engines(id: TaskId): TaskEngines
-  /** Of the tasks that are not held but on disk: how far each store is, as the next changelog offset. */
-  storedOffsets(): ReadonlyMap<TaskId, ReadonlyMap<string, number>>
+  /** Of the tasks that no worker of the process holds. */
+  storedOffsets(): StoredOffsets
   /** Deletes what there is of a task that is closed. */
   wipe(id: TaskId): void
 }
@@ -52,6 +60,8 @@ export interface WorkerTasksOptions {
   readonly ports: Ports
   readonly client: KafkaClient
   readonly processId: string
+  /** Counts the workers of the process, from 1. */
+  readonly workerNumber: number
   readonly metrics: StreamsMetrics
   readonly states: TaskStates
   /** Finds a global store for a processor to read. */
@@ -60,6 +70,8 @@ export interface WorkerTasksOptions {
   readonly onStandbyUpdate: (update: StandbyUpdate) => void
   /** There is something to do. */
   readonly wake: () => void
+  /** A task whose directory another worker had can be opened. */
+  readonly onFree: () => void
 }
 
 /**
@@ -79,12 +91,23 @@ export class WorkerTasks {
   readonly #committed = new Map<TaskId, CommittedOffset[]>()
   readonly #manager: TaskManager
   readonly #producer: StreamsProducer
-  #statefulTasks = 1
+  readonly #stores: TaskStores
+  readonly #claims: WorkerClaims
+  /** The active tasks that the group has given. */
+  #target: ReadonlySet<TaskId> = new Set()
+  /** Workers that share the memory of the instance. */
+  #sharers = 1
 
   constructor(options: WorkerTasksOptions) {
     const { client, config, ports, metrics, topics } = options
     this.#options = options
     this.#log = config.log
+    this.#stores = new TaskStores(options.topology, config.applicationId)
+    this.#claims = new WorkerClaims({
+      states: options.states,
+      hasDirectory: (id) => this.#stores.isPersistent(id),
+      onFree: options.onFree,
+    })
     const isolation = isolationOf(config)
     this.#reader = new ChangelogReader({
       client,
@@ -102,7 +125,7 @@ export class WorkerTasks {
       offsetReset: config.offsetReset,
       isInternal: (topic) => topics.isRepartition(topic),
     })
-    this.#producer = new StreamsProducer({ ...options, workerNumber: 1 })
+    this.#producer = new StreamsProducer(options)
     this.#manager = this.#makeManager()
     this.#standbys = new WorkerStandbys({
       client,
@@ -138,40 +161,54 @@ export class WorkerTasks {
     return this.producer.queuedBytes > queuedBytesMax
   }
 
-  /** True: all tasks run, or there are none. */
+  /** True: all tasks run that this worker is to have, or there are none. */
   get isRestored(): boolean {
+    for (const id of this.#target) if (!this.#manager.tasks.has(id)) return false
     for (const { state } of this.#manager.tasks.values()) if (state !== 'running') return false
     return true
   }
 
   /** What the group is to know of the state that is here. */
   progress(): TaskProgress {
-    const progress = new Map<TaskId, number>()
-    for (const [id, offsets] of this.#options.states.storedOffsets()) {
-      const sum = this.#loggedStores(id).reduce((all, name) => all + (offsets.get(name) ?? 0), 0)
-      progress.set(id, sum)
-    }
-    for (const task of this.#manager.standbys.all.values()) progress.set(task.id, positionsOf(task))
-    for (const task of this.#manager.tasks.values()) {
-      if (!this.#isStateful(task.id)) continue
-      progress.set(task.id, task.state === 'running' ? progressRunning : positionsOf(task))
-    }
-    return progress
+    return this.#stores.progress(this.#options.states.storedOffsets(), this.#manager)
   }
 
-  /** Sets how many active tasks with stores share the memory for record caches. */
+  /** Says which active tasks are to be here; those with stores share the memory for record caches. */
   setTarget(target: ReadonlySet<TaskId>): void {
-    this.#statefulTasks = [...target].filter((id) => this.#isStateful(id)).length
+    this.#target = target
     this.#manager.resizeCaches()
   }
 
-  /** Holds exactly these standbys, and the stores of tasks that are to be opened next. */
+  /** So many workers share the memory for record caches and restores. */
+  shareMemory(workers: number): void {
+    this.#sharers = workers
+    this.#manager.shareMemory(workers)
+  }
+
+  /**
+   * Holds exactly these standbys, and the stores of tasks that are to be opened next. A standby whose
+   * directory another worker has is left out; see `onFree`.
+   */
   async follow(target: ReadonlySet<TaskId>, opened: readonly TaskId[]): Promise<void> {
     const { standbys } = this.#manager
-    await this.#standbys.open([...target].filter((id) => !standbys.all.has(id)))
     const isOver = (id: TaskId): boolean => !target.has(id) && !opened.includes(id)
+    // What others wait for comes first: two workers that exchange standbys would wait for each other.
     await this.#standbys.close([...standbys.all.keys()].filter(isOver))
-    standbys.closeParked(opened)
+    standbys.closeParked([...target, ...opened])
+    this.releaseDirectories()
+    const added = [...target].filter((id) => !standbys.all.has(id))
+    await this.#standbys.open(await this.#claims.take(added))
+  }
+
+  /** Of these tasks the ones that can be opened now, because no other worker has their directory. */
+  claim(ids: readonly TaskId[]): Promise<TaskId[]> {
+    return this.#claims.take(ids)
+  }
+
+  /** Lets other workers of the process have what is not open here any more. */
+  releaseDirectories(): void {
+    const { tasks, standbys } = this.#manager
+    this.#claims.keep(new Set([...tasks.keys(), ...standbys.all.keys(), ...standbys.parked]))
   }
 
   /** Makes these tasks, finds out where they begin, and starts to restore them; after {@link learnTopics}. */
@@ -336,6 +373,7 @@ export class WorkerTasks {
     } catch (error) {
       this.#log.error('closing standbys failed', { error: messageOf(error) })
     }
+    this.releaseDirectories()
     await Promise.all([this.#reader.close(), this.#inputs.close(), this.#producer.close()])
     this.#measuring[Symbol.dispose]()
   }
@@ -374,8 +412,10 @@ export class WorkerTasks {
 
   #makeManager(): TaskManager {
     const { topics, config, ports, client, metrics, states } = this.#options
-    const cacheBytes = (): number =>
-      Math.floor(config.cacheBytes / Math.max(1, this.#statefulTasks))
+    const cacheBytes = (): number => {
+      const stateful = [...this.#target].filter((id) => this.#stores.isStateful(id)).length
+      return Math.floor(config.cacheBytes / this.#sharers / Math.max(1, stateful))
+    }
     const sink = (): Producer => this.producer
     return new TaskManager({
       // Asked for when a task is made or changed: by then it is known what the patterns match.
@@ -406,26 +446,6 @@ export class WorkerTasks {
       log: config.log,
     })
   }
-
-  #isStateful(id: TaskId): boolean {
-    return this.#storesOf(id).length > 0
-  }
-
-  #storesOf(id: TaskId): readonly StoreNode[] {
-    const { subtopology } = parseTaskId(id)
-    return this.#options.topology.subtopologies.find((one) => one.id === subtopology)?.stores ?? []
-  }
-
-  #loggedStores(id: TaskId): string[] {
-    const { applicationId } = this.#options.config
-    return this.#storesOf(id)
-      .filter((store) => changelogTopic(applicationId, store) !== undefined)
-      .map(({ descriptor }) => descriptor.name)
-  }
-}
-
-function positionsOf({ changelogs }: Task): number {
-  return changelogs.reduce((sum, { position }) => sum + position, 0)
 }
 
 function isOf({ topic, partition }: CommittedOffset, inputs: readonly TaskInput[]): boolean {

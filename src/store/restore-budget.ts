@@ -12,9 +12,15 @@ const runBytesMin = 256 * 1024
 export class RestoreBudget {
   readonly #bytesMax: number
   #restoring = 0
+  #sharers = 1
 
   constructor(bytesMax = bytesMaxDefault) {
     this.#bytesMax = bytesMax
+  }
+
+  /** So many workers of the process share the memory. */
+  shareWith(workers: number): void {
+    this.#sharers = workers
   }
 
   /** A table begins to restore. */
@@ -29,7 +35,7 @@ export class RestoreBudget {
 
   /** Rows of a table are gathered to this many bytes before they are written. */
   get runBytes(): number {
-    const share = this.#bytesMax / 2 / Math.max(1, this.#restoring)
+    const share = this.#bytesMax / this.#sharers / 2 / Math.max(1, this.#restoring)
     return Math.min(runBytesMax, Math.max(runBytesMin, share))
   }
 }

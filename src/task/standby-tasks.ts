@@ -36,6 +36,11 @@ export class StandbyTasks {
     return this.#tasks
   }
 
+  /** Tasks whose stores are open for whoever takes them over. */
+  get parked(): Iterable<TaskId> {
+    return this.#parked.keys()
+  }
+
   /** Makes and initializes a standby; from the stores of the active task, when that is parked. */
   create(id: TaskId): StandbyTask {
     assert(!this.#tasks.has(id), `there is no standby ${id} yet`)

@@ -151,6 +151,12 @@ export class TaskManager {
     })
   }
 
+  /** So many managers share the memory in which what is restored is gathered; sizes caches anew as well. */
+  shareMemory(managers: number): void {
+    this.#restoreBudget.shareWith(managers)
+    this.resizeCaches()
+  }
+
   /** Gives each task the bytes for record caches that one has by now. */
   resizeCaches(): void {
     const { cacheBytesPerTask } = this.#options

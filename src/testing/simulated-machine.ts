@@ -43,6 +43,7 @@ export class SimulatedMachine {
       random: seededRandom(Math.floor(time.random.next() * 2 ** 32)),
       transport: this.#network.transport(process),
       disk: new SimulatedDisk(this.disk, { process, bootId: `${this.host}-${this.#bootCount}` }),
+      workersHere: true,
     }
   }
 

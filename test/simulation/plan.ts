@@ -47,6 +47,8 @@ const ofBroker: readonly Fault[] = ['broker-kill', 'broker-restart']
 export interface SimulationPlan {
   readonly program: SimulatedProgram
   readonly instanceCount: number
+  /** Of each instance. */
+  readonly workers: number
   readonly guarantee: 'at-least-once' | 'exactly-once'
   readonly groupProtocol: 'classic' | 'streams'
   readonly standbyReplicas: number
@@ -67,7 +69,7 @@ export interface SimulationPlan {
 }
 
 /** A plan from a seed. */
-export function randomPlan(random: Random): SimulationPlan {
+export function randomPlan(random: Random): Omit<SimulationPlan, 'workers'> {
   const make = pick(random, [...programs.values()])
   const program = make({
     partitions: 1 + randomInteger(random, 4),
@@ -100,13 +102,15 @@ export function randomPlan(random: Random): SimulationPlan {
 
 /** One line about a plan. */
 export function describePlan(plan: SimulationPlan): string {
-  const { program, instanceCount, isStatic, hasCache, commitInterval, sessionTimeout } = plan
+  const { program, instanceCount, workers, isStatic, hasCache, commitInterval, sessionTimeout } =
+    plan
   const partitions = [...program.inputs.values()].join('+')
   return [
     program.name,
     plan.guarantee,
     `${partitions} partitions`,
     `${instanceCount} instances${isStatic ? ' (static)' : ''}`,
+    ...(workers === 1 ? [] : [`${workers} workers each`]),
     `${plan.groupProtocol} protocol`,
     `${plan.standbyReplicas} standbys`,
     hasCache ? 'cached' : 'not cached',

@@ -31,6 +31,8 @@ const askEveryMsMax = 400
 
 export interface SimulationOptions {
   readonly seed: number
+  /** Workers of each instance. Default 1, whatever the seed. */
+  readonly workers?: number
   /** How long faults go on, in simulated milliseconds. Default: as the seed says. */
   readonly durationMs?: number
   /** Hears all that happens, line by line. */
@@ -63,9 +65,9 @@ export class SimulationFailure extends Error {
 
 /** Runs one seed. Rejects with a {@link SimulationFailure}. */
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {
-  const { seed, trace, durationMs } = options
+  const { seed, trace, durationMs, workers = 1 } = options
   const random = seededRandom(seed)
-  const plan = { ...randomPlan(random), ...(durationMs !== undefined && { durationMs }) }
+  const plan = { ...randomPlan(random), workers, ...(durationMs !== undefined && { durationMs }) }
   const cluster = await simulatedCluster({
     seed: Math.floor(random.next() * 2 ** 32),
     broker: { topicDefaults: { 'retention.ms': '-1' } },
@@ -143,6 +145,7 @@ class Simulation {
     const name = `instance-${index}`
     const instance = this.#cluster.instance(name, plan.program.topology, {
       applicationId,
+      workers: plan.workers,
       commitInterval: plan.commitInterval,
       sessionTimeout: plan.sessionTimeout,
       heartbeatInterval: Math.floor(plan.sessionTimeout / 5),
