@@ -660,6 +660,50 @@ describe('a static member', () => {
     await end()
   })
 
+  test('whose join was heard, but not its answer, says that it will be back and is in at once', async () => {
+    const { group, diary, member, run, end } = await setUp({ member: { instanceId: 'i-1' } })
+    let isHeld = false
+    let isLost = false
+    const answer = ({ memberEpoch }: Heartbeat) => {
+      const isRefused = memberEpoch === 0 && isHeld
+      isHeld = memberEpoch !== -2
+      if (isRefused) return group.answer({ error: 'UNRELEASED_INSTANCE_ID' })
+      if (!isLost) {
+        isLost = true
+        return group.answer({ error: 'REQUEST_TIMED_OUT' })
+      }
+      return group.answer(memberEpoch === 0 ? { active: ['0_0'] } : {})
+    }
+    group.tell(...Array.from({ length: 20 }, () => answer))
+    member.start(diary)
+    await run(1000)
+    expect(diary.lines).toEqual(['assign 0_0'])
+    expect(group.heard.slice(0, 3).map(({ memberEpoch }) => memberEpoch)).toEqual([0, -2, 0])
+    await end()
+  })
+
+  test('whose word that it will be back is lost says it again before it joins', async () => {
+    const { group, diary, member, run, end } = await setUp({ member: { instanceId: 'i-1' } })
+    group.tell({ active: ['0_0'] }, { error: 'UNKNOWN_MEMBER_ID' })
+    group.tell({ error: 'COORDINATOR_NOT_AVAILABLE' }, {}, { active: ['0_1'] })
+    member.start(diary)
+    await run(3000)
+    expect(diary.lines).toEqual(['assign 0_0', 'lost', 'assign 0_1'])
+    expect(group.heard.slice(0, 5).map(({ memberEpoch }) => memberEpoch)).toEqual([0, 1, -2, -2, 0])
+    await end()
+  })
+
+  test('that never got in waits for one that was killed, also when an answer was lost', async () => {
+    const { group, diary, member, run, end } = await setUp({ member: { instanceId: 'i-1' } })
+    group.tell({ error: 'REQUEST_TIMED_OUT' }, { error: 'FENCED_INSTANCE_ID' })
+    group.tell({ error: 'UNRELEASED_INSTANCE_ID' }, { active: ['0_0'] })
+    member.start(diary)
+    await run(5000)
+    expect(diary.fatal).toBeUndefined()
+    expect(diary.lines).toEqual(['assign 0_0'])
+    await end()
+  })
+
   test('waits for the session of one that was killed', async () => {
     const { group, diary, member, run, end } = await setUp({ member: { instanceId: 'i-1' } })
     let isOver = false

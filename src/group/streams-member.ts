@@ -220,9 +220,6 @@ export class StreamsMember implements GroupMembership {
     if (!isEmpty(held)) await handlers.onLost(reason)
     this.#lostReason = undefined
     if (this.#stopMode !== undefined) return this.#enter('stop')
-    // The group may hold a static member for alive, and its instance id for taken: until it has said that
-    // it will be back, it would have to wait for the end of its own session.
-    await this.#session.leave('remain')
     this.#enter('join')
     this.#hurry()
   }

@@ -106,6 +106,12 @@ export class StreamsSession {
   #endpointEpoch = noEndpointEpoch
   /** True: a join was sent, so that the group may know this member. */
   #hasAsked = false
+  /**
+   * Why the group may hold the instance id of a static member for taken by this one: a join was sent that
+   * may have been heard, or it was a member. To join again it must be released first: otherwise the group
+   * would wait for the one that it knows, which is this one, until its session is over.
+   */
+  #holdsInstanceId: 'no' | 'maybe' | 'yes' = 'no'
   /** What the coordinator was told that the member holds; undefined: it may not have heard it. */
   #acknowledged: StreamsTasks | undefined
   /** The coordinator may have told tasks in an answer that did not arrive. */
@@ -139,9 +145,14 @@ export class StreamsSession {
   }
 
   /** Joins, holding nothing. `stopAll`: has all members stopped. Undefined: forgotten meanwhile. */
-  join(options: { stopAll: boolean }): Promise<StreamsAnswer | StreamsRefusal | undefined> {
+  async join(options: { stopAll: boolean }): Promise<StreamsAnswer | StreamsRefusal | undefined> {
     const { rebalanceTimeoutMs, topology, processId, endpoint, clientTags = {} } = this.#options
+    const { signal } = this.#life
+    const refusal = await this.#releaseInstanceId(signal)
+    if (signal.aborted) return undefined
+    if (refusal !== undefined) return refusal
     this.#hasAsked = true
+    if (this.#options.instanceId !== undefined) this.#holdsInstanceId = 'maybe'
     // A map that this member has got before may be of another coordinator.
     this.#endpointEpoch = noEndpointEpoch
     return this.#exchange(noStreamsTasks, (version) => ({
@@ -200,6 +211,29 @@ export class StreamsSession {
     }
   }
 
+  /** Says that this member will be back, if the group may take it for one that is there. */
+  async #releaseInstanceId(signal: AbortSignal): Promise<StreamsRefusal | undefined> {
+    if (this.#holdsInstanceId === 'no') return undefined
+    try {
+      const response = await this.#coordinator.heartbeat(
+        (version) => this.#head(pauseEpoch, version),
+        { timeoutMs: leaveTimeoutMs, signal },
+      )
+      const { error } = response
+      const isReleased = error === 'NONE' || error === 'UNKNOWN_MEMBER_ID'
+      // Of a group that is empty by now, there may be nothing left.
+      const isGone = error === 'GROUP_ID_NOT_FOUND'
+      // It is somebody else's; to one that never was a member that is no news, its turn may come.
+      const isOfAnother = error === 'FENCED_INSTANCE_ID' && this.#holdsInstanceId === 'maybe'
+      if (!isReleased && !isGone && !isOfAnother) return this.#refusal(response)
+      this.#holdsInstanceId = 'no'
+      return undefined
+    } catch (error) {
+      if (signal.aborted) return undefined
+      return this.#failed(error)
+    }
+  }
+
   close(): Promise<void> {
     this.#life.abort()
     return this.#coordinator.close()
@@ -245,6 +279,7 @@ export class StreamsSession {
       return this.#refusal(response)
     }
     this.#epoch = response.memberEpoch
+    if (this.#options.instanceId !== undefined) this.#holdsInstanceId = 'yes'
     this.#acknowledged = held
     this.#unreleasedSince = undefined
     this.#endpointEpoch = response.endpointInformationEpoch
@@ -321,6 +356,7 @@ export class StreamsSession {
       case 'NOT_COORDINATOR':
         return { refused: 'later', error }
       case 'UNRELEASED_INSTANCE_ID':
+        this.#holdsInstanceId = 'no'
         return this.#unreleased(error)
       case 'FENCED_INSTANCE_ID':
         // Leaving under this instance id would throw out the one that has it now.
