@@ -149,9 +149,7 @@ export class FetchDispatcher {
     if (partition.isAsked || partition.isStopped) return false
     if (partition.wanted !== undefined) return true
     return (
-      !isFull &&
-      !partition.isPaused &&
-      partition.bufferedBytes < this.#limits.maxPartitionFetchBytes
+      !isFull && !partition.isPaused && partition.aheadBytes < this.#limits.maxPartitionFetchBytes
     )
   }
 

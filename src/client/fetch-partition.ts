@@ -46,7 +46,16 @@ export class FetchPartition {
   /** Grows with each response that had records: who waited longest is asked for first. */
   turn = 0
   buffered: FetchedRecords[] = []
+  /**
+   * What the buffered parts keep in memory: of an answer of which something waits all of it, also aborted
+   * transactions and the beginning of a batch at its end, for a part is a view into it.
+   */
   bufferedBytes = 0
+  /**
+   * Of these, whole batches: how far it has been read ahead. Answers of brokers are as long as was allowed,
+   * the last batch cut off: by all bytes, one answer would always be enough.
+   */
+  aheadBytes = 0
   highWatermark: number | undefined
   #lastStableOffset: number | undefined
   #offsetEpoch = -1
@@ -111,6 +120,7 @@ export class FetchPartition {
     this.retryAt = 0
     this.buffered = []
     this.bufferedBytes = 0
+    this.aheadBytes = 0
     // What was known may be from before; unknown means that the broker must not hold the request.
     this.highWatermark = undefined
     this.#lastStableOffset = undefined
@@ -169,10 +179,16 @@ export class FetchPartition {
     } = scanBatches(fetched.records ?? noBytes, startOffset)
     // Batches that all lie before the offset would be fetched for ever.
     if (nextOffset === startOffset) return false
-    const records = (fetched.records ?? noBytes).subarray(0, bytes)
+    const answer = fetched.records ?? noBytes
+    const records = answer.subarray(0, bytes)
+    let isKept = true
     if (this.#isolation === 'read_uncommitted' || !abortedTransactions?.length) {
       this.#push({ records, startOffset, nextOffset, error: undefined }, fetched)
-    } else this.#addCommitted(records, { ...fetched, abortedTransactions }, nextOffset)
+    } else isKept = this.#addCommitted(records, { ...fetched, abortedTransactions }, nextOffset)
+    if (isKept) {
+      this.bufferedBytes += answer.length
+      this.aheadBytes += bytes
+    }
     this.#backoff.reset()
     this.fetchOffset = nextOffset
     this.#offsetEpoch = offsetEpoch
@@ -180,11 +196,12 @@ export class FetchPartition {
     return true
   }
 
+  /** True: some of it was committed. */
   #addCommitted(
     records: Buffer,
     fetched: FetchedPartition & { abortedTransactions: readonly AbortedTransaction[] },
     nextOffset: number,
-  ): void {
+  ): boolean {
     const startOffset = this.fetchOffset
     const runs = committedRuns(records, fetched.abortedTransactions, startOffset)
     for (const [index, run] of runs.entries()) {
@@ -196,9 +213,10 @@ export class FetchPartition {
       }
       this.#push(part, fetched)
     }
-    if (runs.length > 0) return
+    if (runs.length > 0) return true
     // Also who reads this must get beyond it.
     this.#push({ records: noBytes, startOffset: nextOffset, nextOffset, error: undefined }, fetched)
+    return false
   }
 
   /** Stops until the next seek; the error is the last thing that `poll` returns of it. */
@@ -225,6 +243,7 @@ export class FetchPartition {
     }
     this.buffered = []
     this.bufferedBytes = 0
+    this.aheadBytes = 0
   }
 
   #push(
@@ -242,6 +261,5 @@ export class FetchPartition {
       lastStableOffset: log.lastStableOffset,
       error: part.error,
     })
-    this.bufferedBytes += part.records.length
   }
 }
