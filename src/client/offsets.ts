@@ -53,6 +53,8 @@ export interface OffsetsRequestOptions {
 export interface ListOffsetsOptions extends OffsetsRequestOptions {
   /** Under `read_committed` the log ends where the first open transaction begins. Default `read_uncommitted`. */
   isolation?: Isolation
+  /** Told each one as its leader answers: a partition that has no leader now is waited for in vain, maybe. */
+  onOffset?: (key: PartitionKey, offset: number) => void
 }
 
 /** Name of a partition in the Maps of this module. */
@@ -229,19 +231,25 @@ async function listAll(
   client: KafkaClient,
   partitions: readonly TopicPartition[],
   at: OffsetAt,
-  { timeoutMs, isolation, signal }: ListOffsetsOptions,
+  { timeoutMs, isolation, signal, onOffset }: ListOffsetsOptions,
 ) {
   return askLeaders(client, {
     api: 'ListOffsets',
     rows: partitions.map(({ topic, partition }) => ({ topic, partition, at })),
     deadlineMs: timeoutMs,
     signal,
-    ask: (leader, rows, restMs) =>
-      listOffsetsOf(client, leader, rows, {
+    ask: async (leader, rows, restMs) => {
+      const answers = await listOffsetsOf(client, leader, rows, {
         timeoutMs: Math.min(restMs, client.requestTimeoutMs),
         ...(isolation && { isolation }),
         ...(signal && { signal }),
-      }),
+      })
+      for (const { topic, partition, errorCode: code, offset } of answers) {
+        if (code === errorCode.NONE && offset >= 0)
+          onOffset?.(partitionKey(topic, partition), offset)
+      }
+      return answers
+    },
   })
 }
 

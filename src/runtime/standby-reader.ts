@@ -47,6 +47,8 @@ const bufferBytesMax = 4 * 1024 * 1024
 const lookMs = 100
 /** Between two questions for the ends of changelogs that are not fetched. */
 const endsMs = 1000
+/** A question ends by then: those of its topic that have answers are to be asked about anew. */
+const endsTimeoutMs = 2000
 
 interface Followed {
   readonly task: StandbyTask
@@ -76,7 +78,8 @@ export class StandbyReader {
   #isPaused = false
   #lookedAt = -Infinity
   #endsAskedAt = -Infinity
-  #asking: Promise<void> | undefined
+  /** The questions that are under way, by topic. */
+  readonly #asking = new Map<string, Promise<void>>()
   #failure: unknown
   readonly #ended = new AbortController()
 
@@ -218,30 +221,45 @@ export class StandbyReader {
     return followed.endOffset
   }
 
-  /** Asks for the ends of those of which nothing is fetched, in the background. */
+  /**
+   * Asks for the ends of those of which nothing is fetched, in the background. Each topic by itself, and
+   * each partition for as long as it has no answer: one that is gone, or has no leader, is asked for until
+   * a deadline, and the lags of all others would be of before.
+   */
   #askEnds(): void {
     const { clock } = this.#options
     const now = clock.monotonic()
-    if (this.#asking !== undefined || now - this.#endsAskedAt < endsMs) return
-    const resting = [...this.#followed].filter(([, { isFetched }]) => !isFetched)
-    if (resting.length === 0) return
+    if (now - this.#endsAskedAt < endsMs) return
+    const resting = new Map<string, Map<PartitionKey, Followed>>()
+    for (const [key, followed] of this.#followed) {
+      if (followed.isFetched) continue
+      const { topic } = followed.changelog
+      const ofTopic = resting.get(topic)
+      if (ofTopic === undefined) resting.set(topic, new Map([[key, followed]]))
+      else ofTopic.set(key, followed)
+    }
+    if (resting.size === 0) return
     this.#endsAskedAt = now
-    this.#asking = this.#takeEnds(resting).finally(() => {
-      this.#asking = undefined
-    })
+    for (const [topic, followed] of resting) {
+      if (this.#asking.has(topic)) continue
+      const question = this.#takeEnds(followed).finally(() => this.#asking.delete(topic))
+      this.#asking.set(topic, question)
+    }
   }
 
-  async #takeEnds(resting: readonly (readonly [PartitionKey, Followed])[]): Promise<void> {
+  async #takeEnds(resting: ReadonlyMap<PartitionKey, Followed>): Promise<void> {
     const { client, isolation } = this.#options
     const { signal } = this.#ended
-    const partitions = resting.map(([, { changelog }]) => {
+    const partitions = [...resting.values()].map(({ changelog }) => {
       return { topic: changelog.topic, partition: changelog.partition }
     })
+    const onOffset = (key: PartitionKey, endOffset: number): void => {
+      const followed = resting.get(key)
+      if (followed !== undefined && !followed.isFetched) followed.endOffset = endOffset
+    }
     try {
-      const ends = await listOffsets(client, partitions, 'latest', { isolation, signal })
-      for (const [key, followed] of resting) {
-        if (!followed.isFetched) followed.endOffset = ends.get(key) ?? followed.endOffset
-      }
+      const timeoutMs = endsTimeoutMs
+      await listOffsets(client, partitions, 'latest', { isolation, signal, timeoutMs, onOffset })
     } catch (error) {
       // With the next question it is tried again.
       if (!signal.aborted && !canPass(error)) this.#failure = error
@@ -275,7 +293,7 @@ export class StandbyReader {
 
   async close(): Promise<void> {
     this.#ended.abort()
-    await Promise.all([this.#fetcher.close(), this.#asking])
+    await Promise.all([this.#fetcher.close(), ...this.#asking.values()])
   }
 
   #report(
