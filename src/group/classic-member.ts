@@ -354,6 +354,9 @@ export class ClassicMember implements GroupMembership {
   #heard({ refused, error }: Refusal): void {
     switch (refused) {
       case 'again':
+        // Sent before the join that is under way, which is all that the group waits for: noted, it would
+        // lead to one more round after this one.
+        if (this.#isJoining) return
         return this.#rejoinSoon('the group rebalances')
       case 'later':
         return this.#log.warn('no heartbeat', { error: error.message })
