@@ -89,3 +89,24 @@ test('a member of the same process has to close a task before another one follow
     withheldCount: 2,
   })
 })
+
+test('two tasks that nobody runs do not wait for ever for the standbys of each other', () => {
+  // Each process has a member that follows one of them, and no room in it to run that one.
+  const members = [
+    member('a1', tasks([], ['0_0']), 'a'),
+    member('a2', tasks([]), 'a'),
+    member('b1', tasks([], ['0_1']), 'b'),
+    member('b2', tasks([]), 'b'),
+  ]
+  const first = grant(members, {
+    a1: tasks([], ['0_1']),
+    a2: tasks(['0_0']),
+    b1: tasks([], ['0_0']),
+    b2: tasks(['0_1']),
+  })
+  expect(first).toEqual({
+    tasks: { a1: tasks([]), a2: tasks([]), b1: tasks([]), b2: tasks([]) },
+    releasing: ['a1', 'b1'],
+    withheldCount: 4,
+  })
+})

@@ -19,12 +19,21 @@ export interface Grants {
  *   next round gives it out. Any claim blocks, however old: two owners at a time are worse than one
  *   round more. Whoever waits and follows the task goes on following it.
  * - One that another member of the same process has, in whichever role: they share a directory.
+ *
+ * As long as a task that nobody runs waits for that, nobody begins to follow anything: each of these
+ * rounds then closes a standby, and one of them is the last. Otherwise two tasks could wait for each
+ * other's standbys for ever.
  */
 export function grantTasks(
   targets: ReadonlyMap<string, TaskSet>,
   members: readonly MemberSubscription[],
 ): Grants {
   const holders = new Holders(members)
+  const isDark = members.some((member) =>
+    [...(targets.get(member.memberId)?.active ?? [])].some(
+      (id) => !holders.isRun(id) && holders.standbysBeside(member, id).length > 0,
+    ),
+  )
   const tasks = new Map<string, TaskSet>()
   const releasing = new Set<string>()
   let withheldCount = 0
@@ -47,7 +56,8 @@ export function grantTasks(
       }
     }
     for (const id of target?.standby ?? []) {
-      const isGranted = isFree(id) && !holders.runsBeside(member, id)
+      const isNew = !data.held.standby.has(id) && !data.held.active.has(id)
+      const isGranted = isFree(id) && !holders.runsBeside(member, id) && !(isDark && isNew)
       if (isGranted) standby.add(id)
       else withheldCount += 1
     }
@@ -75,6 +85,10 @@ class Holders {
         this.#standby.set(key, [...(this.#standby.get(key) ?? []), memberId])
       }
     }
+  }
+
+  isRun(id: TaskId): boolean {
+    return this.#active.has(id)
   }
 
   runsElsewhere(memberId: string, id: TaskId): boolean {
