@@ -2,16 +2,19 @@ import { parseTaskId, taskId, type TaskId } from '../processor/record-metadata.t
 import type { Reader } from '../protocol/reader.ts'
 import type { Writer } from '../protocol/writer.ts'
 
-/** Orders task ids as Java does: by sub-topology, then by partition, both as numbers. */
-export function compareTaskIds(a: TaskId, b: TaskId): number {
-  const left = parseTaskId(a)
-  const right = parseTaskId(b)
-  return left.subtopology - right.subtopology || left.partition - right.partition
-}
-
 /** In order, without repetitions. */
 export function sortedTaskIds(ids: Iterable<TaskId>): TaskId[] {
-  return [...new Set(ids)].sort(compareTaskIds)
+  return sortedByTaskId(new Set(ids), (id) => id)
+}
+
+/**
+ * In the order of their ids, which is Java's: by sub-topology, then by partition, both as numbers. Each
+ * is parsed once: there may be many.
+ */
+export function sortedByTaskId<T>(all: Iterable<T>, idOf: (one: T) => TaskId): T[] {
+  const parsed = Array.from(all, (one) => ({ one, id: parseTaskId(idOf(one)) }))
+  parsed.sort((a, b) => a.id.subtopology - b.id.subtopology || a.id.partition - b.id.partition)
+  return parsed.map(({ one }) => one)
 }
 
 /**

@@ -125,20 +125,28 @@ export function decodeSubscription(bytes: Buffer): SubscriptionData {
   return { processId, nonce, endpoint, held, progress, tags, ...stopReason }
 }
 
-/** The user data of an assignment. */
+/** A host map as it is in the assignments of all members: whoever writes many of them makes it once. */
+export function encodeHosts(hosts: HostMap): Buffer {
+  const body = new Writer()
+  body.uvarint(hosts.size)
+  for (const { endpoint, tasks } of hosts.values()) {
+    writeEndpoint(body, endpoint)
+    writeTaskSet(body, tasks)
+  }
+  return body.finish()
+}
+
+/** The user data of an assignment; `hosts` is what {@link encodeHosts} makes of its map. */
 export function encodeAssignment(
   data: AssignmentData,
   version: UserDataVersion = formatVersion,
+  hosts: Buffer = encodeHosts(data.hosts),
 ): Buffer {
   const body = new Writer()
   body.compactString(data.error?.code ?? '')
   if (data.error !== undefined) body.compactString(JSON.stringify(data.error.context))
   writeTaskSet(body, data.tasks)
-  body.uvarint(data.hosts.size)
-  for (const { endpoint, tasks } of data.hosts.values()) {
-    writeEndpoint(body, endpoint)
-    writeTaskSet(body, tasks)
-  }
+  body.raw(hosts)
   // In version 1 the bytes end here when there are no patterns.
   if (version > 1 || data.matchedTopics.length > 0) body.uvarint(data.matchedTopics.length)
   for (const topic of data.matchedTopics) body.compactString(topic)

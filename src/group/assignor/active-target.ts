@@ -4,7 +4,7 @@ import {
   type Nearness,
   type ProcessState,
 } from './process-state.ts'
-import { evenShares, roomiest } from './even-shares.ts'
+import { Rooms, evenShares } from './even-shares.ts'
 
 /** How an active task with stores may leave who runs it. */
 export type Moves = 'for-balance' | 'never'
@@ -95,31 +95,31 @@ function settle(homeless: readonly AssignorTask[], processes: readonly ProcessSt
     homeless.length,
     processes.map(({ active, capacity }) => ({ has: active.size, capacity, wishes: 0 })),
   )
-  const sizes = processes.map((process, index) => process.active.size + (shares[index] ?? 0))
-  const room = (process: ProcessState): number => (sizes[process.index] ?? 0) - process.active.size
+  const rooms = new Rooms(processes, shares)
   const choices = homeless.map((task) => {
-    const withRoom = task.copies.filter(({ process }) => room(process) > 0)
+    const withRoom = task.copies.filter(({ process }) => rooms.of(process) > 0)
     const good = withRoom.filter(({ nearness }) => nearness === 'caught-up')
     return { task, choiceCount: good.length || withRoom.length || Number.MAX_SAFE_INTEGER }
   })
   choices.sort((a, b) => a.choiceCount - b.choiceCount || a.task.index - b.task.index)
-  for (const { task } of choices) nearestWithRoom(task, processes, room)?.active.add(task)
+  for (const { task } of choices) {
+    const process = nearestWithRoom(task, rooms)
+    if (process === undefined) continue
+    process.active.add(task)
+    rooms.take(process)
+  }
 }
 
 /** Of those that are equally near, the one with the most room. */
-function nearestWithRoom(
-  task: AssignorTask,
-  processes: readonly ProcessState[],
-  room: (process: ProcessState) => number,
-): ProcessState | undefined {
+function nearestWithRoom(task: AssignorTask, rooms: Rooms<ProcessState>): ProcessState | undefined {
   let best: { process: ProcessState; nearness: Nearness; lag: number } | undefined
   for (const copy of task.copies) {
-    if (room(copy.process) <= 0) continue
+    if (rooms.of(copy.process) <= 0) continue
     // They are in order: only one that is exactly as near can be better, by its room.
     if (best !== undefined && (best.nearness !== copy.nearness || best.lag !== copy.lag)) break
-    if (best === undefined || room(copy.process) > room(best.process)) best = copy
+    if (best === undefined || rooms.of(copy.process) > rooms.of(best.process)) best = copy
   }
   if (best !== undefined && compareNearness(best.nearness, task.nearnessOfNothing) <= 0)
     return best.process
-  return roomiest(processes, room) ?? best?.process
+  return rooms.roomiest() ?? best?.process
 }

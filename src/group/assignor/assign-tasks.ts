@@ -1,6 +1,6 @@
 import type { TaskId } from '../../processor/record-metadata.ts'
 import { progressRunning, type TaskSet } from '../membership.ts'
-import { compareTaskIds } from '../task-ids.ts'
+import { sortedByTaskId } from '../task-ids.ts'
 import { placeActive } from './active-target.ts'
 import { splitOverMembers } from './member-split.ts'
 import { Movements } from './movements.ts'
@@ -55,9 +55,9 @@ export function assignTasks(
   options: AssignorOptions,
 ): TaskAssignment {
   const processes = processesOf(members)
-  const all = [...tasks]
-    .sort((a, b) => compareTaskIds(a.id, b.id))
-    .map((task, index) => new AssignorTask(task, index, distanceOfNothing(task, options)))
+  const all = sortedByTaskId(tasks, ({ id }) => id).map(
+    (task, index) => new AssignorTask(task, index, distanceOfNothing(task, options)),
+  )
   noteCopies(all, processes, options)
   const stateful = all.filter((task) => task.stateful)
   placeActive(stateful, processes, options.moves === 'never' ? 'never' : 'for-balance')
@@ -126,20 +126,21 @@ function noteCopies(
       task.copies.push({ process, lag, nearness: isFollowing ? 'following' : nearness })
     }
   }
-  for (const task of tasks) task.copies.sort(compareCopies)
+  for (const task of tasks) if (task.copies.length > 1) task.copies.sort(compareCopies)
 }
 
 /** The best of what the members of the process tell; what they hold and say nothing of is at its begin. */
 function progressOf(process: ProcessState): Map<TaskId, number> {
-  const best = new Map<TaskId, number>()
-  for (const { progress, held } of process.members) {
-    for (const id of [...held.active, ...held.standby]) if (!best.has(id)) best.set(id, 0)
+  const best = new Map<TaskId, number>(process.members[0]?.progress)
+  for (const { progress } of process.members.slice(1)) {
     for (const [id, sum] of progress) {
       const other = best.get(id)
       const isBetter = other !== progressRunning && (sum === progressRunning || sum > (other ?? -1))
       if (isBetter) best.set(id, sum)
     }
   }
+  for (const held of [process.heldActive, process.heldStandby])
+    for (const id of held) if (!best.has(id)) best.set(id, 0)
   return best
 }
 

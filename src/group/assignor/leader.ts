@@ -1,4 +1,5 @@
 import { assert } from '../../base/assert.ts'
+import { yieldTurn } from '../../base/clock.ts'
 import { Admin } from '../../client/admin.ts'
 import { StreamsError, messageOf } from '../../errors.ts'
 import { parseTaskId, taskId, type TaskId } from '../../processor/record-metadata.ts'
@@ -10,14 +11,16 @@ import type { Endpoint, HostMap, TaskSet } from '../membership.ts'
 import { sortedTaskIds } from '../task-ids.ts'
 import {
   encodeAssignment,
+  encodeHosts,
   hostKey,
   type AssignmentData,
   type SubscriptionData,
   type UserDataVersion,
 } from '../user-data.ts'
-import { assignTasks, type AssignorOptions } from './assign-tasks.ts'
+import type { AssignorOptions } from './assign-tasks.ts'
 import { changelogEnds } from './changelog-ends.ts'
 import type { AssignableTask } from './process-state.ts'
+import { settledPlan } from './settled-plan.ts'
 import { grantTasks } from './tasks-in-transit.ts'
 import {
   TopicPreparation,
@@ -125,37 +128,42 @@ export class Leader {
     const topology = withTopics(this.#options.topology, matchedTopics)
     const topics = await this.#preparation.prepare(topology, matchedTopics, signal)
     const ends = await this.#ends(topology, topics, members, options)
-    const { targets, pendingCount } = assignTasks(
-      this.#tasks(topology, topics, ends),
-      members.map(({ memberId, generation, data }) => ({ memberId, generation, ...data })),
-      this.#assignorOptions(version, ends),
+    const plan = await settledPlan(
+      {
+        tasks: this.#tasks(topology, topics, ends),
+        members: members.map(({ memberId, generation, data }) => ({
+          memberId,
+          generation,
+          ...data,
+        })),
+        options: this.#assignorOptions(version, ends),
+      },
+      this.#options.client.clock,
     )
+    const { targets, pendingCount } = plan
     const { tasks, releasing, withheldCount } = grantTasks(targets, members)
     const hosts = hostsOf(tasks, members)
     const topicsFingerprint = fingerprintOf(topics.external)
     const leaderRejoinInMs = this.#rejoinInMs(ends, pendingCount, withheldCount)
-    const assignments = new Map(
-      members.map(({ memberId }) => {
-        const own = tasks.get(memberId) ?? nothing.tasks
-        const userData = encodeAssignment(
-          {
-            error: undefined,
-            tasks: own,
-            hosts,
-            matchedTopics,
-            rejoinInMs: releasing.has(memberId)
-              ? 0
-              : memberId === leaderId
-                ? leaderRejoinInMs
-                : undefined,
-            topicsFingerprint,
-          },
-          version,
-        )
-        const assignedPartitions = this.#partitionsOf(topology, own.active, topics.partitionCounts)
-        return [memberId, encodeConsumerAssignment({ assignedPartitions, userData })] as const
-      }),
-    )
+    const encodedHosts = encodeHosts(hosts)
+    const assignments = new Map<string, Uint8Array>()
+    for (const { memberId } of members) {
+      const own = tasks.get(memberId) ?? nothing.tasks
+      const rejoinInMs = releasing.has(memberId)
+        ? 0
+        : memberId === leaderId
+          ? leaderRejoinInMs
+          : undefined
+      const userData = encodeAssignment(
+        { error: undefined, tasks: own, hosts, matchedTopics, rejoinInMs, topicsFingerprint },
+        version,
+        encodedHosts,
+      )
+      const assignedPartitions = this.#partitionsOf(topology, own.active, topics.partitionCounts)
+      assignments.set(memberId, encodeConsumerAssignment({ assignedPartitions, userData }))
+      // For a large group all of this takes a while, and the records of this instance wait.
+      await yieldTurn(this.#options.client.clock)
+    }
     return { assignments, matchedTopics, partitionCounts: topics.partitionCounts }
   }
 

@@ -1,6 +1,6 @@
 import type { TaskId } from '../../processor/record-metadata.ts'
 import type { TaskSet } from '../membership.ts'
-import { evenShares, roomiest } from './even-shares.ts'
+import { Rooms, evenShares } from './even-shares.ts'
 import type { AssignorMember, AssignorTask, ProcessState } from './process-state.ts'
 
 /** What one member gets, while it is being computed. */
@@ -8,8 +8,6 @@ class Share {
   readonly member: AssignorMember
   readonly active = new Set<TaskId>()
   readonly standby = new Set<TaskId>()
-  /** How many it may take in this round. */
-  room = 0
 
   constructor(member: AssignorMember) {
     this.member = member
@@ -28,10 +26,11 @@ export function splitOverMembers(process: ProcessState): Map<string, TaskSet> {
     return new Map([[only.memberId, { active, standby }]])
   }
   const shares = process.members.map((member) => new Share(member))
+  const holders = { active: holdersOf(shares, 'active'), standby: holdersOf(shares, 'standby') }
   const stateful = [...process.active].filter((task) => task.stateful)
   const stateless = [...process.active].filter((task) => !task.stateful)
-  for (const tasks of [stateful, stateless]) distribute(tasks, shares, 'active')
-  distribute([...process.standby], shares, 'standby')
+  for (const tasks of [stateful, stateless]) distribute(tasks, shares, holders, 'active')
+  distribute([...process.standby], shares, holders, 'standby')
   return new Map(
     shares.map(({ member, active, standby }) => [member.memberId, { active, standby }]),
   )
@@ -41,54 +40,61 @@ function idsOf(tasks: ReadonlySet<AssignorTask>): Set<TaskId> {
   return new Set([...tasks].sort((a, b) => a.index - b.index).map(({ id }) => id))
 }
 
+/** Who has what by now, by role. */
+type Holders = Readonly<Record<'active' | 'standby', ReadonlyMap<TaskId, Share>>>
+
+/** The members that have tasks in this role; of several who claim one the newest claim counts. */
+function holdersOf(shares: readonly Share[], role: 'active' | 'standby'): Map<TaskId, Share> {
+  const holders = new Map<TaskId, Share>()
+  for (const share of shares) {
+    for (const id of share.member.held[role]) {
+      const other = holders.get(id)
+      const isNewer = other === undefined || share.member.generation > other.member.generation
+      if (isNewer) holders.set(id, share)
+    }
+  }
+  return holders
+}
+
 function distribute(
   tasks: readonly AssignorTask[],
   shares: readonly Share[],
+  holders: Holders,
   role: 'active' | 'standby',
 ): void {
-  const ordered = [...tasks].sort((a, b) => a.index - b.index)
-  const wishes = new Map(ordered.map((task) => [task, holderOf(task, shares, role)] as const))
-  const wishCount = (share: Share): number =>
-    [...wishes.values()].filter((holder) => holder === share).length
-  const rooms = evenShares(
-    ordered.length,
-    shares.map((share) => ({
-      has: share.active.size + share.standby.size,
-      capacity: 1,
-      wishes: wishCount(share),
-    })),
-  )
-  for (const [index, share] of shares.entries()) share.room = rooms[index] ?? 0
-  const homeless: AssignorTask[] = []
-  for (const task of ordered) {
-    const holder = wishes.get(task)
-    if (holder !== undefined && holder.room > 0) take(holder, task, role)
-    else homeless.push(task)
-  }
-  for (const task of homeless) {
-    const share = roomiest(shares, ({ room }) => room)
-    if (share !== undefined) take(share, task, role)
-  }
-}
-
-function take(share: Share, task: AssignorTask, role: 'active' | 'standby'): void {
-  share[role].add(task.id)
-  share.room -= 1
-}
-
-/** The member that has the task in this role, or else in the other; of several the newest claim. */
-function holderOf(
-  { id }: AssignorTask,
-  shares: readonly Share[],
-  role: 'active' | 'standby',
-): Share | undefined {
   const other = role === 'active' ? 'standby' : 'active'
-  for (const held of [role, other] as const) {
-    const holders = shares.filter(({ member }) => member.held[held].has(id))
-    if (holders.length > 0)
-      return holders.reduce((best, share) =>
-        share.member.generation > best.member.generation ? share : best,
-      )
+  const ordered = [...tasks].sort((a, b) => a.index - b.index)
+  const wished = ordered.map(({ id }) => holders[role].get(id) ?? holders[other].get(id))
+  const wishes = new Map<Share | undefined, number>()
+  for (const share of wished) wishes.set(share, (wishes.get(share) ?? 0) + 1)
+  const rooms = new Rooms(
+    shares,
+    evenShares(
+      ordered.length,
+      shares.map((share) => ({
+        has: share.active.size + share.standby.size,
+        capacity: 1,
+        wishes: wishes.get(share) ?? 0,
+      })),
+    ),
+  )
+  const take = (share: Share, task: AssignorTask): void => {
+    share[role].add(task.id)
+    rooms.take(share)
   }
-  return undefined
+  const isPlaced = ordered.map(() => false)
+  // What changes its role stops for a moment anyway: what has it already comes first.
+  for (const held of [role, other] as const) {
+    for (const [index, task] of ordered.entries()) {
+      const holder = isPlaced[index] === true ? undefined : holders[held].get(task.id)
+      if (holder === undefined || holder !== wished[index] || rooms.of(holder) === 0) continue
+      take(holder, task)
+      isPlaced[index] = true
+    }
+  }
+  const homeless = ordered.filter((_, index) => isPlaced[index] === false)
+  for (const task of homeless) {
+    const share = rooms.roomiest()
+    if (share !== undefined) take(share, task)
+  }
 }

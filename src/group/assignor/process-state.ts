@@ -111,8 +111,8 @@ export class ProcessState {
     this.index = index
     this.members = members
     this.tags = members[0]?.tags ?? new Map()
-    this.heldActive = new Set(members.flatMap(({ held }) => [...held.active]))
-    this.heldStandby = new Set(members.flatMap(({ held }) => [...held.standby]))
+    this.heldActive = heldBy(members, 'active')
+    this.heldStandby = heldBy(members, 'standby')
   }
 
   /** How much it can do, next to others. */
@@ -129,6 +129,15 @@ export class ProcessState {
   get load(): number {
     return (this.active.size + this.standby.size) / this.capacity
   }
+}
+
+function heldBy(
+  members: readonly AssignorMember[],
+  role: 'active' | 'standby',
+): ReadonlySet<TaskId> {
+  const [only] = members
+  if (only !== undefined && members.length === 1) return only.held[role]
+  return new Set(members.flatMap(({ held }) => [...held[role]]))
 }
 
 const nearnessOrder: Readonly<Record<Nearness, number>> = {

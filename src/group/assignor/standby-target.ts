@@ -1,4 +1,5 @@
 import { compareNearness, type AssignorTask, type ProcessState } from './process-state.ts'
+import { TagClasses } from './tag-classes.ts'
 
 /** How copies are spread. */
 export interface StandbyOptions {
@@ -34,37 +35,37 @@ export function placeStandbys(
 class Placement {
   readonly #processes: readonly ProcessState[]
   readonly #replicas: number
-  readonly #rackTags: readonly string[]
-  /** The values of those tags, by the index of the process. */
-  readonly #tagValues: readonly (readonly (string | undefined)[])[]
-  /** Where the copies of a task are, the active one first. */
-  readonly #holders = new Map<AssignorTask, ProcessState[]>()
+  readonly #tags: TagClasses
+  /** Where the copies of a task are, the active one first; by the number of the task. */
+  readonly #holders: ProcessState[][] = []
   /** How many tasks that the one runs the other follows, by both their numbers. */
-  readonly #pairs: number[]
+  readonly #pairs: Int32Array
+  /** Tasks in both roles for each member, by the number of the process. */
+  readonly #loads: Float64Array
 
   constructor(processes: readonly ProcessState[], options: StandbyOptions) {
     this.#processes = processes
     this.#replicas = Math.min(options.standbyReplicas, processes.length - 1)
-    this.#rackTags = options.rackTags
-    this.#tagValues = processes.map(({ tags }) => options.rackTags.map((tag) => tags.get(tag)))
-    this.#pairs = Array.from({ length: processes.length ** 2 }, () => 0)
+    this.#tags = new TagClasses(processes, options.rackTags)
+    this.#pairs = new Int32Array(processes.length ** 2)
+    this.#loads = Float64Array.from(processes, ({ load }) => load)
     for (const process of processes)
-      for (const task of process.active) this.#holders.set(task, [process])
+      for (const task of process.active) this.#holders[task.index] = [process]
   }
 
   /** Lets those who follow the task go on with it, the nearest first. */
   keep(task: AssignorTask): void {
     for (const { process } of task.copies) {
-      if (this.#missing(task) === 0) return
       const holders = this.#holdersOf(task)
+      if (holders.length > this.#replicas) return
       if (!process.heldStandby.has(task.id) || holders.includes(process)) continue
-      if (this.#clashes(holders, process) <= this.#leastClashes(task)) this.#add(task, process)
+      if (this.#tags.isAmongBest(process, holders)) this.#add(task, process)
     }
   }
 
   /** Finds the processes that are still wanted. */
   fill(task: AssignorTask): void {
-    while (this.#missing(task) > 0) {
+    while (this.#holdersOf(task).length <= this.#replicas) {
       const process = this.#best(task)
       if (process === undefined) return
       this.#add(task, process)
@@ -107,22 +108,33 @@ class Placement {
 
   /** What may move from the one to the other; that to which the receiver is nearest is the last. */
   #offers(giver: ProcessState, receiver: ProcessState): AssignorTask[] {
-    return [...giver.standby]
+    const offers = [...giver.standby]
       .filter((task) => this.#mayMove(task, giver, receiver))
-      .sort((a, b) => compareTasksAt(receiver, b, a) || a.index - b.index)
+      .map((task) => {
+        const copy = task.copyAt(receiver)
+        const { nearness, lag } = copy ?? {
+          nearness: task.nearnessOfNothing,
+          lag: task.lagOfNothing,
+        }
+        return { task, nearness, lag, hasNothing: Number(copy === undefined) }
+      })
+    offers.sort(
+      (a, b) =>
+        compareNearness(b.nearness, a.nearness) ||
+        b.hasNothing - a.hasNothing ||
+        b.lag - a.lag ||
+        a.task.index - b.task.index,
+    )
+    return offers.map(({ task }) => task)
   }
 
   /** The receiver has no copy, and would not lie closer to the others than the giver. */
   #mayMove(task: AssignorTask, giver: ProcessState, receiver: ProcessState): boolean {
     const holders = this.#holdersOf(task)
     if (holders.includes(receiver)) return false
-    if (this.#rackTags.length === 0) return true
+    if (this.#tags.isOne) return true
     const others = holders.filter((holder) => holder !== giver)
-    return this.#clashes(others, receiver) <= this.#clashes(others, giver)
-  }
-
-  #missing(task: AssignorTask): number {
-    return this.#replicas + 1 - this.#holdersOf(task).length
+    return this.#tags.clashes(others, receiver) <= this.#tags.clashes(others, giver)
   }
 
   /**
@@ -131,84 +143,58 @@ class Placement {
    */
   #best(task: AssignorTask): ProcessState | undefined {
     const holders = this.#holdersOf(task)
+    const clashes = this.#tags.clashesByProcess(holders)
+    const pairs = (holders[0]?.index ?? 0) * this.#processes.length
     let best: ProcessState | undefined
-    let bestClashes = 0
+    let bestClashes = Infinity
+    let bestLoad = Infinity
     for (const process of this.#processes) {
+      const { index } = process
+      const own = clashes[index] ?? 0
+      if (own > bestClashes) continue
+      const load = this.#loads[index] ?? 0
+      if (own === bestClashes && load > bestLoad) continue
       if (holders.includes(process)) continue
-      const clashes = this.#clashes(holders, process)
-      const order =
-        best === undefined
-          ? -1
-          : clashes - bestClashes ||
-            process.load - best.load ||
-            compareNearness(task.nearnessAt(process), task.nearnessAt(best)) ||
-            this.#pairCount(task, process) - this.#pairCount(task, best)
-      if (order >= 0) continue
+      if (own === bestClashes && load === bestLoad && best !== undefined) {
+        const order =
+          compareNearness(task.nearnessAt(process), task.nearnessAt(best)) ||
+          (this.#pairs[pairs + index] ?? 0) - (this.#pairs[pairs + best.index] ?? 0)
+        if (order >= 0) continue
+      }
       best = process
-      bestClashes = clashes
+      bestClashes = own
+      bestLoad = load
     }
     return best
   }
 
-  #leastClashes(task: AssignorTask): number {
-    if (this.#rackTags.length === 0) return 0
-    const holders = this.#holdersOf(task)
-    let least = Infinity
-    for (const process of this.#processes)
-      if (!holders.includes(process)) least = Math.min(least, this.#clashes(holders, process))
-    return least
-  }
-
-  /** How many copies share the value of a tag with the process, summed over the tags. */
-  #clashes(holders: readonly ProcessState[], process: ProcessState): number {
-    let clashes = 0
-    const values = this.#tagValues[process.index] ?? []
-    for (const holder of holders) {
-      const others = this.#tagValues[holder.index] ?? []
-      for (let tag = 0; tag < values.length; tag += 1) if (values[tag] === others[tag]) clashes += 1
-    }
-    return clashes
-  }
-
   #holdersOf(task: AssignorTask): ProcessState[] {
-    return this.#holders.get(task) ?? []
+    return this.#holders[task.index] ?? []
   }
 
   #add(task: AssignorTask, process: ProcessState): void {
     process.standby.add(task)
-    const pair = this.#pair(task, process)
+    this.#count(task, process, 1)
     this.#holdersOf(task).push(process)
-    if (pair !== undefined) this.#pairs[pair] = (this.#pairs[pair] ?? 0) + 1
   }
 
   #remove(task: AssignorTask, process: ProcessState): void {
     process.standby.delete(task)
+    this.#count(task, process, -1)
     const holders = this.#holdersOf(task)
-    const pair = this.#pair(task, process)
     holders.splice(holders.indexOf(process), 1)
-    if (pair !== undefined) this.#pairs[pair] = (this.#pairs[pair] ?? 0) - 1
   }
 
-  #pairCount(task: AssignorTask, process: ProcessState): number {
-    const pair = this.#pair(task, process)
-    return pair === undefined ? 0 : (this.#pairs[pair] ?? 0)
-  }
-
-  #pair(task: AssignorTask, process: ProcessState): number | undefined {
-    const [owner] = this.#holdersOf(task)
-    return owner === undefined ? undefined : owner.index * this.#processes.length + process.index
+  #count(task: AssignorTask, process: ProcessState, change: number): void {
+    const { index } = process
+    this.#loads[index] = process.load
+    const owner = this.#holdersOf(task)[0]
+    if (owner === undefined) return
+    const pair = owner.index * this.#processes.length + index
+    this.#pairs[pair] = (this.#pairs[pair] ?? 0) + change
   }
 }
 
 function byLoad(a: ProcessState, b: ProcessState): number {
   return a.load - b.load || a.index - b.index
-}
-
-function compareTasksAt(process: ProcessState, a: AssignorTask, b: AssignorTask): number {
-  const [left, right] = [a.copyAt(process), b.copyAt(process)]
-  return (
-    compareNearness(a.nearnessAt(process), b.nearnessAt(process)) ||
-    Number(left === undefined) - Number(right === undefined) ||
-    a.lagAt(process) - b.lagAt(process)
-  )
 }

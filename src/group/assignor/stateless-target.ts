@@ -1,4 +1,4 @@
-import { evenShares, roomiest } from './even-shares.ts'
+import { Rooms, evenShares } from './even-shares.ts'
 import type { AssignorTask, ProcessState } from './process-state.ts'
 
 /**
@@ -19,18 +19,18 @@ export function placeStateless(
       wishes: held.get(process)?.length ?? 0,
     })),
   )
-  const room = new Map(processes.map((process, index) => [process, shares[index] ?? 0]))
+  const rooms = new Rooms(processes, shares)
   const take = (process: ProcessState, task: AssignorTask): void => {
     process.active.add(task)
-    room.set(process, (room.get(process) ?? 0) - 1)
+    rooms.take(process)
   }
   const homeless: AssignorTask[] = []
   for (const task of tasks) {
-    if (task.owner !== undefined && (room.get(task.owner) ?? 0) > 0) take(task.owner, task)
+    if (task.owner !== undefined && rooms.of(task.owner) > 0) take(task.owner, task)
     else homeless.push(task)
   }
   for (const task of homeless) {
-    const process = roomiest(processes, (one) => room.get(one) ?? 0)
+    const process = rooms.roomiest()
     if (process !== undefined) take(process, task)
   }
 }
