@@ -8,14 +8,17 @@ import { partitionForKey } from '../protocol/murmur2.ts'
 import type { AnyStore } from '../store/descriptor.ts'
 import { allowsStale, leastRole, roleOf, type ConsistencyOptions } from './consistency.ts'
 import { mergeRows } from './page.ts'
+import { askHolder, isHeldFor, workerFor } from './partition-holder.ts'
 import type {
   AnyStoreView,
   LocalPartition,
   QueryTarget,
   StorePosition,
   StoreRow,
+  StoreValue,
   StoreView,
 } from './query-target.ts'
+import { scatter } from './scatter.ts'
 import { rangeOf } from './scan-bounds.ts'
 import {
   assertAskable,
@@ -29,6 +32,7 @@ import {
   type QueryExecutor,
   type QueryMeta,
 } from './request.ts'
+import type { AnsweringPartition, PartitionsAnswer, WorkerQueries } from './worker-queries.ts'
 
 /** Estimated bytes of a value whose serde does not estimate. */
 const valueBytesDefault = 64
@@ -93,7 +97,7 @@ export function readablePartition(
 }
 
 /**
- * A partition that this instance can read as truly as is asked for. Throws `STREAMS_REBALANCING` before
+ * A partition that this thread can read as truly as is asked for. Throws `STREAMS_REBALANCING` before
  * the first assignment, `STORE_MIGRATED` for one that is elsewhere, `STORE_NOT_AVAILABLE` while it is
  * being restored or nobody has said how far it lags, `STALE` when that is too far.
  */
@@ -124,8 +128,8 @@ export function readableView(
   return { ...local, view, lag, partition }
 }
 
-/** A partition that this instance holds, and in the role that is asked for. */
-export function heldFor(
+/** A partition that this thread holds, and in the role that is asked for. */
+function heldFor(
   target: QueryTarget,
   store: string,
   partition: number,
@@ -144,14 +148,18 @@ export function partitionsHere(
   const count = partitionCountOf(target, store)
   const partitions: number[] = []
   for (let partition = 0; partition < count; partition += 1) {
-    if (heldFor(target, store, partition, consistency) !== undefined) partitions.push(partition)
+    if (isHeldFor(target, store, partition, consistency)) partitions.push(partition)
   }
-  if (partitions.length > 0) return partitions
-  const code = target.hostsKnown ? 'STORE_MIGRATED' : 'STREAMS_REBALANCING'
-  throw new StreamsError(code, { store, partition: 'all' })
+  if (partitions.length === 0) throw noneHere(target, store)
+  return partitions
 }
 
-/** Rows of several partitions of this instance, read in one go. */
+function noneHere(target: QueryTarget, store: string): StreamsError {
+  const code = target.hostsKnown ? 'STORE_MIGRATED' : 'STREAMS_REBALANCING'
+  return new StreamsError(code, { store, partition: 'all' })
+}
+
+/** Rows of several partitions of this thread, read in one go. */
 export function readRows(
   partitions: readonly ReadablePartition[],
   descriptor: AnyStore,
@@ -193,7 +201,15 @@ export function mergePositions(positions: Iterable<StorePosition>): StorePositio
   return merged
 }
 
-/** Questions to this instance alone, as Java's KafkaStreams#store. */
+/** What a question to several partitions of this instance comes to. */
+export interface ScatteredAnswer<A> {
+  /** Undefined: none of the partitions can answer. */
+  readonly answer: A | undefined
+  /** Why the others cannot, by partition. */
+  readonly failures: ReadonlyMap<number, unknown>
+}
+
+/** Questions to this instance alone, as Java's KafkaStreams#store: to this thread and the others that have stores. */
 export class LocalQuery implements QueryExecutor {
   readonly #target: QueryTarget
   readonly #servedBy: string
@@ -210,58 +226,131 @@ export class LocalQuery implements QueryExecutor {
     return this.getFrom(partitionOfKey(this.#target, request), request)
   }
 
-  /** The value in a partition that must be here. */
-  getFrom(partition: number, request: GetRequest): GetAnswer {
+  /** The value in a partition that must be here: at once, when this thread has it. */
+  getFrom(partition: number, request: GetRequest): GetAnswer | Promise<GetAnswer> {
+    const { store } = request
+    if (workerFor(this.#target, store, partition, request) === undefined) {
+      return this.#getHere(partition, request)
+    }
+    return askHolder(this.#target, {
+      store,
+      partition,
+      consistency: request,
+      here: () => this.#getHere(partition, request),
+      there: async (worker) => {
+        const { part, found } = await worker.get(partition, request)
+        return this.#getAnswer(store, part, found)
+      },
+    })
+  }
+
+  #getHere(partition: number, request: GetRequest): GetAnswer {
     const { store, keyBytes } = request
-    const held = readablePartition(this.#target, store, partition, request)
-    const { view, lag, position } = held
+    const readable = readablePartition(this.#target, store, partition, request)
+    return this.#getAnswer(store, readable, readable.view.getBytes(keyBytes))
+  }
+
+  #getAnswer(store: string, part: AnsweringPartition, found: StoreValue | undefined): GetAnswer {
     const meta = {
       store,
       // A global store is one thing.
-      ...(held.role !== 'global' && { partition }),
+      ...(part.role !== 'global' && { partition: part.partition }),
       servedBy: this.#servedBy,
-      role: roleOf(held),
-      lag,
-      position,
+      role: roleOf(part),
+      lag: part.lag,
+      position: part.position,
       partial: false,
     }
-    return { kind: 'get', found: view.getBytes(keyBytes), meta }
+    return { kind: 'get', found, meta }
   }
 
   async page(request: PageRequest): Promise<PageAnswer> {
-    assertAskable(request)
-    return this.pageFrom(this.#allHere(request), request)
+    return this.#wholeOf(await this.pageOf(this.#allHere(request), request), request)
   }
 
-  /** Rows of partitions that are here. */
-  pageFrom(partitions: readonly ReadablePartition[], request: PageRequest): PageAnswer {
-    const descriptor = keyValueDescriptor(this.#target, request.store)
-    const { rows, more } = readRows(partitions, descriptor, request)
-    return { kind: 'page', rows, more, meta: this.#metaOf(request.store, partitions) }
+  /** Rows of partitions of this instance. */
+  async pageOf(
+    partitions: readonly number[],
+    request: PageRequest,
+  ): Promise<ScatteredAnswer<PageAnswer>> {
+    const { store } = request
+    const descriptor = keyValueDescriptor(this.#target, store)
+    const scattered = await this.#scatter(partitions, request, (worker, its) =>
+      worker.page(its, request),
+    )
+    const { readable, answers, failures } = scattered
+    const parts = [...readable, ...answers.flatMap((answer) => answer.parts)]
+    if (parts.length === 0 && failures.size > 0) return { answer: undefined, failures }
+    const own = readRows(readable, descriptor, request)
+    const pages = answers.filter((answer) => answer.parts.length > 0)
+    const { rows, more } =
+      pages.length === 0 ? own : mergePages([own, ...pages], descriptor, request)
+    return { answer: { kind: 'page', rows, more, meta: this.#metaOf(store, parts) }, failures }
   }
 
   async count(request: CountRequest): Promise<CountAnswer> {
-    assertAskable(request)
-    return this.countOf(this.#allHere(request), request.store)
+    return this.#wholeOf(await this.countOf(this.#allHere(request), request), request)
   }
 
-  /** About how many rows partitions that are here have. */
-  countOf(partitions: readonly ReadablePartition[], store: string): CountAnswer {
-    let approximate = 0
-    for (const { view } of partitions) approximate += view.approximateEntryCount()
-    return { kind: 'count', approximate, meta: this.#metaOf(store, partitions) }
-  }
-
-  /** All partitions that this instance holds; one that cannot answer is a failure, not a gap. */
-  #allHere(request: PageRequest | CountRequest): ReadablePartition[] {
-    const { store } = request
-    keyValueDescriptor(this.#target, store)
-    return partitionsHere(this.#target, store, request).map((partition) =>
-      readablePartition(this.#target, store, partition, request),
+  /** About how many rows partitions of this instance have. */
+  async countOf(
+    partitions: readonly number[],
+    request: CountRequest,
+  ): Promise<ScatteredAnswer<CountAnswer>> {
+    const scattered = await this.#scatter(partitions, request, (worker, its) =>
+      worker.count(its, request),
     )
+    const { readable, answers, failures } = scattered
+    const parts = [...readable, ...answers.flatMap((answer) => answer.parts)]
+    if (parts.length === 0 && failures.size > 0) return { answer: undefined, failures }
+    let approximate = 0
+    for (const { view } of readable) approximate += view.approximateEntryCount()
+    for (const answer of answers) approximate += answer.approximate
+    const meta = this.#metaOf(request.store, parts)
+    return { answer: { kind: 'count', approximate, meta }, failures }
   }
 
-  #metaOf(store: string, parts: readonly ReadablePartition[]): QueryMeta {
+  /** What other threads say, and what this one can read, as late as can be. */
+  async #scatter<A extends PartitionsAnswer>(
+    partitions: readonly number[],
+    request: PageRequest | CountRequest,
+    ask: (worker: WorkerQueries, partitions: readonly number[]) => Promise<A>,
+  ): Promise<{
+    readonly answers: readonly A[]
+    readonly readable: readonly ReadablePartition[]
+    readonly failures: ReadonlyMap<number, unknown>
+  }> {
+    const { answers, rest, failures } = await scatter(this.#target, partitions, request, ask)
+    const readable: ReadablePartition[] = []
+    for (const partition of rest) {
+      try {
+        readable.push(readablePartition(this.#target, request.store, partition, request))
+      } catch (error) {
+        failures.set(partition, error)
+      }
+    }
+    return { answers, readable, failures }
+  }
+
+  /** A partition that cannot answer is a failure, not a gap; one that has left meanwhile is not asked for. */
+  #wholeOf<A>({ answer, failures }: ScatteredAnswer<A>, request: PageRequest | CountRequest): A {
+    const { store } = request
+    for (const partition of [...failures.keys()].sort((a, b) => a - b)) {
+      if (isHeldFor(this.#target, store, partition, request)) throw failures.get(partition)
+    }
+    if (answer === undefined) throw noneHere(this.#target, store)
+    return answer
+  }
+
+  /** All partitions that this instance holds. */
+  #allHere(request: PageRequest | CountRequest): number[] {
+    assertAskable(request)
+    keyValueDescriptor(this.#target, request.store)
+    return partitionsHere(this.#target, request.store, request)
+  }
+
+  #metaOf(store: string, given: readonly AnsweringPartition[]): QueryMeta {
+    const parts = given.toSorted((a, b) => a.partition - b.partition)
     const role = leastRole(parts.map(roleOf))
     return {
       store,
@@ -273,4 +362,21 @@ export class LocalQuery implements QueryExecutor {
       partial: false,
     }
   }
+}
+
+/** Pages of several threads as one. */
+function mergePages(
+  pages: readonly { readonly rows: readonly StoreRow[]; readonly more: boolean }[],
+  descriptor: AnyStore,
+  { bounds, limit }: PageRequest,
+): { rows: StoreRow[]; more: boolean } {
+  return mergeRows(
+    pages.map(({ rows, more }) => ({ rows: rows.values(), complete: !more })),
+    {
+      reverse: bounds.reverse ?? false,
+      limit,
+      bytesMax: pageBytesMax,
+      sizeOf: (row) => rowBytes(descriptor, row),
+    },
+  )
 }

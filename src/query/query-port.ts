@@ -10,3 +10,9 @@ export interface QueryPort {
   /** What was posted before still arrives; `close` is then told at both ends. */
   close(): void
 }
+
+/** Sends what is in one message to the other end. */
+export function post(port: QueryPort, messages: readonly unknown[]): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port of this process
+  port.postMessage(messages)
+}

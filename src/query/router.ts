@@ -16,16 +16,15 @@ import type { Endpoint } from '../group/membership.ts'
 import { allowsStale, leastRole, type ConsistencyOptions } from './consistency.ts'
 import {
   LocalQuery,
-  heldFor,
   mergePositions,
   partitionCountOf,
   partitionOfKey,
   keyValueDescriptor,
-  readablePartition,
   rowBytes,
-  type ReadablePartition,
+  type ScatteredAnswer,
 } from './local-query.ts'
 import { mergeRows } from './page.ts'
+import { isHeldFor, roleHere } from './partition-holder.ts'
 import type { PartitionHosts, QueryTarget } from './query-target.ts'
 import { Unanswered, mayAskOthers, moreTelling, movedMeanwhile } from './unanswered.ts'
 import {
@@ -97,7 +96,7 @@ export class QueryRouter implements QueryExecutor {
     let failure: StreamsError | undefined
     for (const place of this.#places(partition, request)) {
       try {
-        if (place === 'here') return this.#local.getFrom(partition, request)
+        if (place === 'here') return await this.#local.getFrom(partition, request)
         return await this.#peers.get(place, request)
       } catch (error) {
         failure = moreTelling(failure, movedMeanwhile(error, store, partition))
@@ -109,7 +108,7 @@ export class QueryRouter implements QueryExecutor {
 
   page(request: PageRequest): Promise<PageAnswer> {
     return this.#scatter(request, {
-      here: (partitions) => this.#local.pageFrom(partitions, request),
+      here: (partitions) => this.#local.pageOf(partitions, request),
       there: (peer, partitions) => this.#peers.page(peer, partitions, request),
       gather: (answers, meta) => this.#gatherPages(answers, request, meta),
     })
@@ -117,7 +116,7 @@ export class QueryRouter implements QueryExecutor {
 
   count(request: CountRequest): Promise<CountAnswer> {
     return this.#scatter(request, {
-      here: (partitions) => this.#local.countOf(partitions, request.store),
+      here: (partitions) => this.#local.countOf(partitions, request),
       there: (peer, partitions) => this.#peers.count(peer, partitions, request),
       gather: (answers, meta) => ({
         kind: 'count',
@@ -137,32 +136,26 @@ export class QueryRouter implements QueryExecutor {
   }
 
   /** The answer to a hop for rows: of those of the partitions that can be read here. */
-  async pageHere(partitions: readonly number[], request: PageRequest): Promise<PageAnswer> {
-    assertAskable(request)
-    const { readable, missing } = this.#readableOf(partitions, request)
-    const answer = this.#local.pageFrom(readable, request)
-    return { ...answer, meta: withMissing(answer.meta, missing) }
+  pageHere(partitions: readonly number[], request: PageRequest): Promise<PageAnswer> {
+    return this.#answerHere(partitions, request, (its) => this.#local.pageOf(its, request))
   }
 
   /** The answer to a hop for a count: of those of the partitions that can be read here. */
-  async countHere(partitions: readonly number[], request: CountRequest): Promise<CountAnswer> {
-    assertAskable(request)
-    const { readable, missing } = this.#readableOf(partitions, request)
-    const answer = this.#local.countOf(readable, request.store)
-    return { ...answer, meta: withMissing(answer.meta, missing) }
+  countHere(partitions: readonly number[], request: CountRequest): Promise<CountAnswer> {
+    return this.#answerHere(partitions, request, (its) => this.#local.countOf(its, request))
   }
 
   /** Who may answer for a partition, in the order in which they are asked. */
   #places(partition: number, request: ConsistencyOptions & { readonly store: string }): Place[] {
     const { store } = request
     const places: Place[] = []
-    const held = this.#target.local(store, partition)
-    const isOwner = held !== undefined && held.role !== 'standby'
+    const role = roleHere(this.#target, store, partition)
+    const isOwner = role !== undefined && role !== 'standby'
     const { active, standby } = this.#hosts(store, partition)
     if (isOwner) places.push('here')
     else if (active !== undefined && !this.#isSelf(active)) places.push(active)
     if (!allowsStale(request)) return places
-    if (held?.role === 'standby') places.push('here')
+    if (role === 'standby') places.push('here')
     for (const host of standby) if (!this.#isSelf(host)) places.push(host)
     return places
   }
@@ -187,7 +180,7 @@ export class QueryRouter implements QueryExecutor {
 
   #assertHere(partition: number, request: ConsistencyOptions & { readonly store: string }): void {
     const { store } = request
-    if (heldFor(this.#target, store, partition, request) !== undefined) return
+    if (isHeldFor(this.#target, store, partition, request)) return
     const { active } = this.#hosts(store, partition)
     const isComing = active !== undefined && this.#isSelf(active)
     const code = isComing || !this.#target.hostsKnown ? 'STREAMS_REBALANCING' : 'MISDIRECTED'
@@ -195,35 +188,37 @@ export class QueryRouter implements QueryExecutor {
   }
 
   /** Throws when none of the partitions can be read. */
-  #readableOf(
+  async #answerHere<A extends ScatterAnswer>(
     partitions: readonly number[],
     request: ScatterRequest,
-  ): { readable: ReadablePartition[]; missing: number[] } {
+    read: (partitions: readonly number[]) => Promise<ScatteredAnswer<A>>,
+  ): Promise<A> {
+    assertAskable(request)
     const { store } = request
     keyValueDescriptor(this.#target, store)
     const count = partitionCountOf(this.#target, store)
-    const readable: ReadablePartition[] = []
-    const missing: number[] = []
-    let failure: unknown
+    const failures = new Map<number, unknown>()
     for (const partition of partitions) {
       if (partition >= count)
         throw new StreamsError('STORE_PARTITION_INVALID', { store, partition })
       try {
         this.#assertHere(partition, request)
-        readable.push(readablePartition(this.#target, store, partition, request))
       } catch (error) {
-        failure ??= error
-        missing.push(partition)
+        failures.set(partition, error)
       }
     }
-    if (readable.length === 0 && failure !== undefined) throw failure
-    return { readable, missing }
+    const scattered = await read(partitions.filter((partition) => !failures.has(partition)))
+    for (const [partition, failure] of scattered.failures) failures.set(partition, failure)
+    const missing = partitions.filter((partition) => failures.has(partition))
+    const isNone = missing.length === partitions.length && missing.length > 0
+    if (scattered.answer === undefined || isNone) throw failures.get(missing[0] as number)
+    return { ...scattered.answer, meta: withMissing(scattered.answer.meta, missing) }
   }
 
   async #scatter<A extends ScatterAnswer>(
     request: ScatterRequest,
     steps: {
-      here: (partitions: ReadablePartition[]) => A
+      here: (partitions: readonly number[]) => Promise<ScatteredAnswer<A>>
       there: (peer: Endpoint, partitions: readonly number[]) => Promise<A>
       gather: (answers: readonly A[], meta: QueryMeta) => A
     },
@@ -251,8 +246,14 @@ export class QueryRouter implements QueryExecutor {
       }
       // Read after the peers have answered: the rows of one answer then are as close in time as can be,
       // and a partition that moved here or away meanwhile is judged by how things are now.
-      const here = this.#readHere(shares.here, unanswered, request)
-      if (here.length > 0) answers.push(steps.here(here))
+      if (shares.here.length === 0) continue
+      const { answer, failures } = await steps.here(shares.here)
+      if (answer !== undefined) answers.push(answer)
+      for (const partition of shares.here) {
+        const failure = failures.get(partition)
+        if (failure === undefined) unanswered.answered(partition)
+        else unanswered.failed(partition, failure)
+      }
     }
     const missing = unanswered.partitions
     const [first] = missing
@@ -260,24 +261,6 @@ export class QueryRouter implements QueryExecutor {
       throw unanswered.failure(first) ?? this.#reasonOfNone(store, first)
     }
     return steps.gather(answers, gatheredMeta(store, answers, missing))
-  }
-
-  /** Those of the partitions that can be read; why the others cannot, is noted. */
-  #readHere(
-    partitions: readonly number[],
-    unanswered: Unanswered,
-    request: ScatterRequest,
-  ): ReadablePartition[] {
-    return partitions.flatMap((partition) => {
-      try {
-        const readable = readablePartition(this.#target, request.store, partition, request)
-        unanswered.answered(partition)
-        return [readable]
-      } catch (error) {
-        unanswered.failed(partition, error)
-        return []
-      }
-    })
   }
 
   #gatherPages(answers: readonly PageAnswer[], request: PageRequest, meta: QueryMeta): PageAnswer {

@@ -42,6 +42,8 @@ export interface WorkerQueries {
   held(store: string, partition: number): LocalPartition['role'] | undefined
   /** State, lag and position as they are now, of those of the partitions that the thread holds. */
   status(store: string, partitions: readonly number[]): Promise<readonly PartitionStatus[]>
+  /** Which of the partitions can be read, and why the others cannot. */
+  check(partitions: readonly number[], options: WorkerQuestionOptions): Promise<PartitionsAnswer>
   get(
     partition: number,
     request: GetRequest,
