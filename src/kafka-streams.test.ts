@@ -154,6 +154,25 @@ test('an instance that never ran closes at once', async () => {
   await expect(streams.start()).rejects.toThrow('Streams is not-running: start is not possible')
 })
 
+test.each([null, 'now', 5, []])('options %j start and close nothing', async (options) => {
+  const streams = new KafkaStreams(countingTopology(true), config)
+  const refused = { code: 'CONFIG_INVALID', context: { option: 'options' } }
+  await expect(streams.start(options as never)).rejects.toMatchObject(refused)
+  await expect(streams.close(options as never)).rejects.toMatchObject(refused)
+  expect(streams.state).toBe('created')
+  await streams.close()
+})
+
+test.each(['yes', null, 1])('a leaveGroup of %j closes nothing', async (leaveGroup) => {
+  const streams = new KafkaStreams(countingTopology(true), config)
+  await expect(streams.close({ leaveGroup: leaveGroup as never })).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+    context: { option: 'leaveGroup' },
+  })
+  expect(streams.state).toBe('created')
+  await streams.close()
+})
+
 test.each([-1, Number.NaN, '5', null])('a timeout of %j closes nothing', async (timeout) => {
   const streams = new KafkaStreams(countingTopology(true), config)
   await expect(streams.close({ timeout: timeout as number })).rejects.toMatchObject({

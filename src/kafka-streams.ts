@@ -1,6 +1,8 @@
+import { assertMethodOptions } from './base/assert-options.ts'
 import { assertSignal } from './base/assert-signal.ts'
 import { LimitedLog } from './base/limited-log.ts'
 import { Outcome } from './base/outcome.ts'
+import { shownValue } from './base/shown-value.ts'
 import type { KafkaClient } from './client/kafka-client.ts'
 import {
   resolveConfig,
@@ -152,6 +154,7 @@ export class KafkaStreams implements AsyncDisposable {
    * needed to start again.
    */
   async start(options: { signal?: AbortSignal } = {}): Promise<void> {
+    assertMethodOptions(options, 'start')
     const { signal } = options
     if (signal !== undefined) assertSignal(signal)
     if (this.#state !== 'created') {
@@ -202,10 +205,16 @@ export class KafkaStreams implements AsyncDisposable {
    * limit (`Infinity`, Java's default) it waits as long as no broker answers.
    * `leaveGroup: false` keeps the tasks for this instance until its session times out: the default
    * with `groupInstanceId`. For others it would only pause their tasks for so long.
-   * Rejects with `CONFIG_INVALID`, and closes nothing, for a timeout that is no number from 0 on.
+   * Rejects with `CONFIG_INVALID`, and closes nothing, for a timeout that is no number from 0 on, and a
+   * `leaveGroup` that is neither true nor false.
    */
   async close(options: { timeout?: number; leaveGroup?: boolean } = {}): Promise<void> {
+    assertMethodOptions(options, 'close')
     const { timeout, leaveGroup = this.#config.groupInstanceId === undefined } = options
+    if (typeof leaveGroup !== 'boolean') {
+      const detail = `it must be true or false, not ${shownValue(leaveGroup)}`
+      throw new StreamsError('CONFIG_INVALID', { option: 'leaveGroup', detail })
+    }
     using _timer = closeTimer(this.#ports.clock, timeout, () => void this.#cutConnections())
     if (this.#setState('pending-shutdown')) {
       this.#running.reject(new StreamsError('STREAMS_STOPPED', { state: 'pending-shutdown' }))

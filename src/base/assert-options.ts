@@ -8,3 +8,10 @@ export function assertOptions(given: unknown, of: string): void {
   const detail = `the options of ${of} must be an object, not ${shownValue(given)}`
   throw new StreamsError('TOPOLOGY_INVALID', { detail })
 }
+
+/** As {@link assertOptions}, of the options of a method, with `CONFIG_INVALID`. */
+export function assertMethodOptions(given: unknown, of: string): void {
+  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return
+  const detail = `those of ${of} must be an object, not ${shownValue(given)}`
+  throw new StreamsError('CONFIG_INVALID', { option: 'options', detail })
+}

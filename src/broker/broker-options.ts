@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Disk } from '../base/disk.ts'
 import { loggerProblem, type LoggerChoice } from '../base/logger.ts'
 import type { Random } from '../base/random.ts'
+import { shownValue } from '../base/shown-value.ts'
 import { tlsServerProblem, type TlsServerOptions } from '../base/tls.ts'
 import type { Transport } from '../base/transport.ts'
 import { StreamsError } from '../errors.ts'
@@ -77,7 +78,21 @@ export interface BrokerOptions {
 }
 
 /** @throws StreamsError `CONFIG_INVALID` */
-export function checkBrokerOptions({
+export function checkBrokerOptions(options: BrokerOptions): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options))
+    refuse('options', `they must be an object, not ${shownValue(options)}`)
+  const { host = '127.0.0.1', port = 0 } = options
+  if (typeof host !== 'string' || host === '')
+    refuse('host', `it must be an address to listen on, not ${shownValue(host)}`)
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    refuse('port', `it must be a whole number from 0 to 65535, not ${shownValue(port)}`)
+  const { topicDefaults = {} } = options
+  if (typeof topicDefaults !== 'object' || topicDefaults === null)
+    refuse('topicDefaults', `it must be an object, not ${shownValue(topicDefaults)}`)
+  checkValues(options)
+}
+
+function checkValues({
   topicDefaults = {},
   defaultPartitions = 1,
   logger = 'silent',

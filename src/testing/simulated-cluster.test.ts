@@ -2,7 +2,11 @@ import { expect, test } from 'vitest'
 import { StreamsBuilder } from '../dsl/streams-builder.ts'
 import { topic } from '../dsl/topic.ts'
 import { serdes } from '../serde/serdes.ts'
-import { simulatedCluster, type SimulatedClusterOptions } from './simulated-cluster.ts'
+import {
+  simulatedCluster,
+  type SimulatedCluster,
+  type SimulatedClusterOptions,
+} from './simulated-cluster.ts'
 
 const invalid = (option: string) => ({ code: 'CONFIG_INVALID', context: { option } })
 
@@ -44,4 +48,62 @@ test('a fault for a machine that is not there is refused', async () => {
   cluster.isolate('a')
   cluster.isolate('a', 'client')
   cluster.heal()
+})
+
+const lines = topic('lines', { key: serdes.string, value: serdes.string })
+const program = () => {
+  const builder = new StreamsBuilder()
+  builder.stream(lines)
+  return builder.build()
+}
+const line = (more: object): never => [{ key: 'k', value: 'v', ...more }] as never
+
+const wrongArguments: readonly [
+  option: string,
+  given: (cluster: SimulatedCluster) => Promise<unknown>,
+][] = [
+  ['topic', (cluster) => cluster.createTopic(undefined as never, { partitions: 1 })],
+  ['topic', (cluster) => cluster.createTopic('lines' as never, { partitions: 1 })],
+  ['topic', (cluster) => cluster.createTopic({ name: 'no name' }, { partitions: 1 })],
+  ['options', (cluster) => cluster.createTopic(lines, undefined as never)],
+  ['partitions', (cluster) => cluster.createTopic(lines, {} as never)],
+  ['partitions', (cluster) => cluster.createTopic(lines, { partitions: 0 })],
+  ['configs', (cluster) => cluster.createTopic(lines, { partitions: 1, configs: 'x' as never })],
+  ['records', (cluster) => cluster.produce(lines, undefined as never)],
+  ['records', (cluster) => cluster.produce(lines, 'text' as never)],
+  ['records', (cluster) => cluster.produce(lines, { key: 'k', value: 'v' } as never)],
+  ['record', (cluster) => cluster.produce(lines, ['v' as never])],
+  ['headers', (cluster) => cluster.produce(lines, line({ headers: { a: 'b' } }))],
+  ['timestamp', (cluster) => cluster.produce(lines, line({ timestamp: '5' }))],
+  ['condition', (cluster) => cluster.until(true as never)],
+  ['options', (cluster) => cluster.until(() => true, null as never)],
+  ['work', (cluster) => cluster.run((() => 1) as never)],
+  ['name', async (cluster) => cluster.instance('', program(), { applicationId: 'app' })],
+  ['name', async (cluster) => cluster.instance(5 as never, program(), { applicationId: 'app' })],
+  ['config', async (cluster) => cluster.instance('a', program(), undefined as never)],
+  ['applicationId', async (cluster) => cluster.instance('a', program(), {} as never)],
+  [
+    'commitInterval',
+    async (cluster) =>
+      cluster.instance('a', program(), { applicationId: 'app', commitInterval: 'often' as never }),
+  ],
+]
+
+test.each(wrongArguments)('%s that is none is refused at once (%#)', async (option, given) => {
+  await using cluster = await simulatedCluster()
+  await cluster.createTopic({ name: 'lines' }, { partitions: 1 })
+  await expect(given(cluster)).rejects.toMatchObject(invalid(option))
+})
+
+test('topics and topologies that are none are refused', async () => {
+  await using cluster = await simulatedCluster()
+  const refused = { code: 'TOPOLOGY_INVALID' }
+  await expect(cluster.produce('lines' as never, [])).rejects.toMatchObject(refused)
+  await expect(cluster.read(undefined as never)).rejects.toMatchObject(refused)
+  const config = { applicationId: 'app' }
+  expect(() => cluster.instance('a', 'program' as never, config)).toThrow(
+    expect.objectContaining(refused),
+  )
+  // Its name is free still.
+  cluster.instance('a', program(), config)
 })

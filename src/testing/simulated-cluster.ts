@@ -1,3 +1,4 @@
+import { reasonOfIllegalName } from '../base/legal-name.ts'
 import { silentLog } from '../base/log.ts'
 import { logOf, type Logger } from '../base/logger.ts'
 import { seededRandom } from '../base/random.ts'
@@ -10,10 +11,18 @@ import { createTopics } from '../client/topic-admin.ts'
 import { KafkaClient } from '../client/kafka-client.ts'
 import { Producer } from '../client/producer.ts'
 import type { StreamsConfig } from '../config.ts'
-import type { Topic } from '../dsl/topic.ts'
+import { assertTopic, type Topic } from '../dsl/topic.ts'
 import { StreamsError } from '../errors.ts'
 import { noHeaders } from '../store/state-store.ts'
 import type { Topology } from '../topology/topology.ts'
+import {
+  assertCallable,
+  assertHeaders,
+  assertIterable,
+  assertObject,
+  assertWholeMs,
+  wrongInput,
+} from './given-input.ts'
 import { journalStateEngine } from './journal-engine.ts'
 import { SimulatedInstance } from './simulated-instance.ts'
 import { SimulatedMachine } from './simulated-machine.ts'
@@ -132,6 +141,8 @@ export class SimulatedCluster implements AsyncDisposable {
    *   simulated time.
    */
   async until(condition: () => boolean, options: { withinMs?: number } = {}): Promise<void> {
+    assertCallable(condition, 'condition')
+    assertObject(options, 'options')
     const { withinMs = patienceMsDefault } = options
     assertTime('withinMs', withinMs)
     let holds = false
@@ -141,6 +152,8 @@ export class SimulatedCluster implements AsyncDisposable {
 
   /** Lets time pass until the promise has settled, and settles as it does. Throws as {@link until}. */
   async run<T>(work: Promise<T>, options: { withinMs?: number } = {}): Promise<T> {
+    if (typeof (work as { then?: unknown } | null | undefined)?.then !== 'function')
+      throw wrongInput('work', `it must be a promise, not ${shownValue(work)}`)
     let isSettled = false
     const settle = (): void => {
       isSettled = true
@@ -155,14 +168,29 @@ export class SimulatedCluster implements AsyncDisposable {
     topic: { readonly name: string },
     options: { partitions: number; configs?: Readonly<Record<string, string>> },
   ): Promise<void> {
+    assertObject(topic, 'topic')
+    const illegal = reasonOfIllegalName(topic.name)
+    if (illegal !== undefined) throw wrongInput('topic', `its name is not allowed: ${illegal}`)
+    assertObject(options, 'options')
     const { partitions, configs = {} } = options
+    if (!Number.isSafeInteger(partitions) || partitions < 1)
+      throw wrongInput(
+        'partitions',
+        `it must be a whole number from 1 on, not ${shownValue(partitions)}`,
+      )
+    assertObject(configs, 'configs')
     await this.run(createTopics(this.client, [{ topic: topic.name, partitions, configs }]))
   }
 
   /** Writes records, and lets time pass until the broker has all of them. */
   async produce<K, V>(topic: Topic<K, V>, records: Iterable<SimulatedRecord<K, V>>): Promise<void> {
+    assertTopic(topic, 'produce')
+    assertIterable(records, 'records')
     await this.run(this.client.topicMetadata([topic.name]))
     for (const record of records) {
+      assertObject(record, 'record')
+      assertHeaders(record.headers)
+      if (record.timestamp !== undefined) assertWholeMs(record.timestamp, 'timestamp')
       const key = record.key === null ? null : topic.key.serialize(record.key)
       const value = record.value === null ? null : topic.value.serialize(record.value)
       const { partition = this.#producer.partitionFor(key, topic.name), headers } = record
@@ -174,14 +202,18 @@ export class SimulatedCluster implements AsyncDisposable {
 
   /** All that is committed in a topic, partition by partition. */
   async read<K, V>(topic: Topic<K, V>): Promise<ReadRecord<K, V>[]> {
+    assertTopic(topic, 'read')
     return this.run(readTopic(this.client, topic))
   }
 
   /** An instance on a machine of its own; `start` begins it. Names are unique. */
   instance(name: string, topology: Topology, config: SimulatedInstanceConfig): SimulatedInstance {
+    if (typeof name !== 'string' || name === '')
+      throw wrongInput('name', `it must be the name of a machine, not ${shownValue(name)}`)
     if (this.#instances.has(name) || name === brokerHost || name === clientHost) {
-      throw invalid('name', `there is a machine with the name ${name} already`)
+      throw wrongInput('name', `there is a machine with the name ${name} already`)
     }
+    assertObject(config, 'config')
     const instance = new SimulatedInstance({
       machine: new SimulatedMachine(name, this.network),
       time: this.time,
@@ -259,7 +291,10 @@ export class SimulatedCluster implements AsyncDisposable {
   #assertMachine(name: string): void {
     const names = [brokerHost, clientHost, ...this.#instances.keys()]
     if (!names.includes(name))
-      throw invalid('name', `it must be a machine (${names.join(', ')}), not ${shownValue(name)}`)
+      throw wrongInput(
+        'name',
+        `it must be a machine (${names.join(', ')}), not ${shownValue(name)}`,
+      )
   }
 
   #loggerOf(host: string): Logger {
@@ -267,25 +302,20 @@ export class SimulatedCluster implements AsyncDisposable {
   }
 }
 
-function invalid(option: string, detail: string): StreamsError {
-  return new StreamsError('CONFIG_INVALID', { option, detail })
-}
-
 /** Time that is no number would never be over. */
 function assertTime(option: string, ms: number): void {
   if (!Number.isFinite(ms) || ms < 0)
-    throw invalid(option, `it must be a number of milliseconds from 0, not ${shownValue(ms)}`)
+    throw wrongInput(option, `it must be a number of milliseconds from 0, not ${shownValue(ms)}`)
 }
 
 function assertOptions(given: SimulatedClusterOptions): void {
-  if (typeof given !== 'object' || given === null)
-    throw invalid('options', `they must be an object, not ${shownValue(given)}`)
-  const { seed, startTime, trace } = given
+  assertObject(given, 'options')
+  const { seed, startTime, trace, broker } = given
+  if (broker !== undefined) assertObject(broker, 'broker')
   if (seed !== undefined && !Number.isSafeInteger(seed))
-    throw invalid('seed', `it must be a whole number, not ${shownValue(seed)}`)
+    throw wrongInput('seed', `it must be a whole number, not ${shownValue(seed)}`)
   if (startTime !== undefined) assertTime('startTime', startTime)
-  if (trace !== undefined && typeof trace !== 'function')
-    throw invalid('trace', `it must be a function that takes a line, not ${shownValue(trace)}`)
+  if (trace !== undefined) assertCallable(trace, 'trace')
 }
 
 function tracingLogger(note: (line: string) => void): Logger {

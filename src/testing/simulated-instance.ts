@@ -44,6 +44,8 @@ export class SimulatedInstance {
   #failure: Error | undefined
 
   constructor(options: SimulatedInstanceOptions) {
+    // Wrong topologies and options are told at once, not by a start that fails.
+    void new KafkaStreams(options.topology, { ...options.config, stateDir })
     this.#options = options
     this.machine = options.machine
     this.name = options.machine.host

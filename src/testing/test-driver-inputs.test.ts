@@ -177,3 +177,71 @@ describe('two topics of one task', () => {
     expect(times(driver)).toEqual([5])
   })
 })
+
+describe('what is no record, list or option', () => {
+  const wrong: readonly [what: string, given: (driver: TopologyTestDriver) => void][] = [
+    ['a topic that is none to write', (driver) => driver.input(undefined as never)],
+    ['a topic that is none to read', (driver) => driver.output('out' as never)],
+  ]
+  test.each(wrong)('%s is refused', (_what, given) => {
+    using driver = copying()
+    expect(codeOf(() => given(driver))).toBe('TOPOLOGY_INVALID')
+  })
+
+  type Input = ReturnType<TopologyTestDriver['input']>
+  const wrongInputs: readonly [what: string, given: (input: Input) => void][] = [
+    ['a record', (input) => input.pipe(undefined as never)],
+    ['a list of records', (input) => input.pipeAll(5 as never)],
+    ['a record in a list', (input) => input.pipeAll([null as never])],
+    ['a list of values', (input) => input.pipeValues('text' as never)],
+    ['a list of pairs', (input) => input.pipeKeyValues({} as never)],
+    ['a pair in a list', (input) => input.pipeKeyValues([5 as never])],
+    ['times', (input) => input.pipeValues(['v'], 'now' as never)],
+    ['a start', (input) => input.pipeValues(['v'], { start: '0' as never })],
+    ['an advance', (input) => input.pipeValues(['v'], { start: 0, advance: 'fast' as never })],
+    ['a move of time', (input) => input.advanceTime('1' as never)],
+    ['headers', (input) => input.pipe({ key: 'k', value: 'v', headers: 'text' as never })],
+    [
+      'headers in one object',
+      (input) => input.pipe({ key: 'k', value: 'v', headers: {} as never }),
+    ],
+    ['a header', (input) => input.pipe({ key: 'k', value: 'v', headers: [null as never] })],
+    [
+      'the value of a header',
+      (input) => input.pipe({ key: 'k', value: 'v', headers: [['a', 'b' as never]] }),
+    ],
+  ]
+  test.each(wrongInputs)('%s is refused, and the driver goes on', (_what, given) => {
+    using driver = copying()
+    const input = driver.input(text('in')) as Input
+    expect(codeOf(() => given(input))).toBe('CONFIG_INVALID')
+    input.pipe(record(5))
+    expect(times(driver)).toEqual([5])
+  })
+
+  test.each([{ startTime: 'now' }, { advanceTime: Number.NaN }])(
+    '%j is refused as options of an input topic',
+    (options) => {
+      using driver = copying()
+      expect(codeOf(() => driver.input(text('in'), options as never))).toBe('CONFIG_INVALID')
+    },
+  )
+
+  test.each([
+    null,
+    'text',
+    { applicationId: 5 },
+    { applicationId: 'a/b' },
+    { cacheBytes: '10' },
+    { cacheBytes: -1 },
+    { wallClock: Number.NaN },
+    { maxTaskIdle: 'long' },
+    { stateDir: 5 },
+    { recordsPerPipeMax: 0 },
+  ])('%j is refused as options of a driver', (options) => {
+    const builder = new StreamsBuilder()
+    builder.stream(text('in')).to(out)
+    const open = (): void => new TopologyTestDriver(builder.build(), options as never).close()
+    expect(codeOf(open)).toBe('CONFIG_INVALID')
+  })
+})

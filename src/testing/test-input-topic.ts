@@ -1,7 +1,6 @@
-import { shownValue } from '../base/shown-value.ts'
 import type { Topic } from '../dsl/topic.ts'
-import { StreamsError } from '../errors.ts'
 import { noHeaders, type RecordHeaders } from '../store/state-store.ts'
+import { assertHeaders, assertIterable, assertObject, assertWholeMs } from './given-input.ts'
 
 /** A record for a test to pipe in. */
 export interface TestRecord<K, V> {
@@ -58,6 +57,8 @@ export class TestInputTopic<K, V> {
     topic: Topic<K, V>,
     options: { pipe: PipeBytes; startTime: number; advanceTime: number },
   ) {
+    assertWholeMs(options.startTime, 'startTime')
+    assertWholeMs(options.advanceTime, 'advanceTime')
     this.#topic = topic
     this.#pipe = options.pipe
     this.#time = options.startTime
@@ -67,13 +68,16 @@ export class TestInputTopic<K, V> {
   /**
    * Pipes one record. Null keys and values go in as null.
    *
-   * @throws StreamsError `CONFIG_INVALID` for a timestamp that is no whole number up to 2^53 - 1; negative
-   *   ones go in, for timestamp functions to see.
+   * @throws StreamsError `CONFIG_INVALID` for a timestamp that is no whole number up to 2^53 - 1 (negative
+   *   ones go in, for timestamp functions to see), and for what is no record.
    */
-  pipe({ key, value, timestamp, headers }: TestRecord<K, V>): void {
+  pipe(record: TestRecord<K, V>): void {
+    assertObject(record, 'record')
+    const { key, value, timestamp, headers } = record
     const { name, key: keySerde, value: valueSerde } = this.#topic
     const time = timestamp ?? this.#nextTime()
-    assertTime(time)
+    assertWholeMs(time, 'timestamp')
+    assertHeaders(headers)
     this.#pipe(name, {
       key: key === null ? null : keySerde.serialize(key),
       value: value === null ? null : valueSerde.serialize(value),
@@ -89,11 +93,13 @@ export class TestInputTopic<K, V> {
 
   /** Pipes records one after the other. */
   pipeAll(records: Iterable<TestRecord<K, V>>): void {
+    assertIterable(records, 'records')
     for (const record of records) this.pipe(record)
   }
 
   /** Pipes values with the key null, one after the other. */
   pipeValues(values: Iterable<V | null>, times?: TestTimes): void {
+    assertIterable(values, 'values')
     const next = this.#timesOf(times)
     for (const value of values) this.pipe({ key: null, value, timestamp: next() })
   }
@@ -103,18 +109,27 @@ export class TestInputTopic<K, V> {
     pairs: Iterable<readonly [key: K | null, value: V | null]>,
     times?: TestTimes,
   ): void {
+    assertIterable(pairs, 'pairs')
     const next = this.#timesOf(times)
-    for (const [key, value] of pairs) this.pipe({ key, value, timestamp: next() })
+    for (const pair of pairs) {
+      assertIterable(pair, 'pair')
+      const [key, value] = pair
+      this.pipe({ key, value, timestamp: next() })
+    }
   }
 
   /** Moves the time of records without a timestamp, in milliseconds. */
   advanceTime(ms: number): void {
+    assertWholeMs(ms, 'advanceTime')
     this.#time += ms
   }
 
   #timesOf(times: TestTimes | undefined): () => number | undefined {
     if (times === undefined) return () => undefined
+    assertObject(times, 'times')
     const { start, advance = 0 } = times
+    assertWholeMs(start, 'start')
+    assertWholeMs(advance, 'advance')
     let time = start
     return () => {
       const now = time
@@ -128,10 +143,4 @@ export class TestInputTopic<K, V> {
     this.#time += this.#advanceTime
     return time
   }
-}
-
-function assertTime(timestamp: number): void {
-  if (Number.isSafeInteger(timestamp)) return
-  const detail = `it must be a whole number of milliseconds up to 2^53 - 1, not ${shownValue(timestamp)}`
-  throw new StreamsError('CONFIG_INVALID', { option: 'timestamp', detail })
 }

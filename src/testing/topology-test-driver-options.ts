@@ -1,6 +1,9 @@
+import { reasonOfIllegalName } from '../base/legal-name.ts'
 import type { Log } from '../base/log.ts'
+import { shownValue } from '../base/shown-value.ts'
 import type { ErrorHandling } from '../error-handlers.ts'
 import type { StateEngine } from '../kv/state-engine.ts'
+import { assertObject, assertWholeMs, wrongInput } from './given-input.ts'
 
 /** How a TopologyTestDriver runs. Without handlers of errors, `pipe` throws the first one. */
 export interface TopologyTestDriverOptions extends ErrorHandling {
@@ -35,4 +38,23 @@ export interface TopologyTestDriverOptions extends ErrorHandling {
    * fails. Default 1,000,000.
    */
   readonly recordsPerPipeMax?: number
+}
+
+/** Refuses what a program without types gives, with `CONFIG_INVALID`. */
+export function assertDriverOptions(given: TopologyTestDriverOptions): void {
+  assertObject(given, 'options')
+  const { applicationId, cacheBytes, wallClock, stateDir, maxTaskIdle, recordsPerPipeMax } = given
+  const illegal = applicationId === undefined ? undefined : reasonOfIllegalName(applicationId)
+  if (illegal !== undefined) throw wrongInput('applicationId', illegal)
+  if (wallClock !== undefined) assertWholeMs(wallClock, 'wallClock')
+  if (maxTaskIdle !== undefined) assertWholeMs(maxTaskIdle, 'maxTaskIdle')
+  assertCount(cacheBytes, 'cacheBytes', 0)
+  assertCount(recordsPerPipeMax, 'recordsPerPipeMax', 1)
+  if (stateDir !== undefined && (typeof stateDir !== 'string' || stateDir === ''))
+    throw wrongInput('stateDir', `it must be the name of a directory, not ${shownValue(stateDir)}`)
+}
+
+function assertCount(given: number | undefined, option: string, least: number): void {
+  if (given === undefined || (Number.isSafeInteger(given) && given >= least)) return
+  throw wrongInput(option, `it must be a whole number from ${least} on, not ${shownValue(given)}`)
 }

@@ -5,10 +5,11 @@
  */
 import type { Clock } from '../base/clock.ts'
 import { systemDisk } from '../base/disk.ts'
+import { assertName } from '../base/legal-name.ts'
 import { ManualClock } from '../base/manual-clock.ts'
 import { shownValue } from '../base/shown-value.ts'
 import { systemRandom } from '../base/random.ts'
-import type { Topic } from '../dsl/topic.ts'
+import { assertTopic, type Topic } from '../dsl/topic.ts'
 import type { ErrorHandling } from '../error-handlers.ts'
 import { StreamsError } from '../errors.ts'
 import { MemoryEngine } from '../kv/memory-engine.ts'
@@ -27,10 +28,14 @@ import { assertTopology } from '../topology/assert-topology.ts'
 import type { Topology } from '../topology/topology.ts'
 import { DriverStores, type FoundStore } from './driver-stores.ts'
 import { withFrozenValues } from './frozen-values.ts'
+import { assertObject } from './given-input.ts'
 import { ProducedRecords, type ProducedRecord } from './produced-records.ts'
 import { TestInputTopic, type TestInputOptions } from './test-input-topic.ts'
 import { TestOutputTopic } from './test-output-topic.ts'
-import type { TopologyTestDriverOptions } from './topology-test-driver-options.ts'
+import {
+  assertDriverOptions,
+  type TopologyTestDriverOptions,
+} from './topology-test-driver-options.ts'
 import { UnitedTopology } from './united-topology.ts'
 
 const cacheBytesDefault = 10 * 1024 * 1024
@@ -71,6 +76,7 @@ export class TopologyTestDriver extends DriverStores implements Disposable {
   constructor(topology: Topology, options: TopologyTestDriverOptions = {}) {
     super()
     assertTopology(topology)
+    assertDriverOptions(options)
     const { onDeserializationError, onProcessingError, onProductionError } = options
     const errorHandling: ErrorHandling = {
       onDeserializationError,
@@ -130,6 +136,8 @@ export class TopologyTestDriver extends DriverStores implements Disposable {
    * @throws StreamsError `TOPOLOGY_INVALID` when no source reads it.
    */
   input<K, V>(topic: Topic<K, V>, options: TestInputOptions = {}): TestInputTopic<K, V> {
+    assertTopic(topic, 'input')
+    assertObject(options, 'options')
     if (!this.#reads(topic.name) && !this.#topology.isGlobal(topic.name)) {
       throw new StreamsError('TOPOLOGY_INVALID', { detail: `no source reads ${topic.name}` })
     }
@@ -147,6 +155,7 @@ export class TopologyTestDriver extends DriverStores implements Disposable {
 
   /** What was written to a topic, decoded. */
   output<K, V>(topic: Topic<K, V>): TestOutputTopic<K, V> {
+    assertTopic(topic, 'output')
     return new TestOutputTopic(this.#produced.queue(topic.name), topic)
   }
 
@@ -155,6 +164,7 @@ export class TopologyTestDriver extends DriverStores implements Disposable {
    * with the application id.
    */
   rawOutput(topicName: string): TestOutputTopic<Uint8Array, Uint8Array> {
+    assertName(topicName, 'a topic')
     return new TestOutputTopic(this.#produced.queue(topicName), {
       name: topicName,
       key: serdes.bytes,
