@@ -56,7 +56,7 @@ export class RandomUserProcessors {
       ...this.#ofAnyKind(from),
       { spec: 'rekey', gives: rekeyed },
       { spec: `empty-at:${5 + this.#chance.below(20)}`, gives: from, stores: from },
-      ...(from.key === 'string' ? this.#punctuating() : []),
+      ...(from.key === 'string' ? this.#punctuating(from) : []),
     ]
     const processor = this.#chance.pick(processors)
     const { gives } = processor
@@ -70,7 +70,7 @@ export class RandomUserProcessors {
 
   #processValues<S extends RandomSide>(from: S): S | undefined {
     // What it forwards has the key of the last record: punctuations may be of any stream.
-    const processors = [...this.#ofAnyKind(from), ...this.#punctuating()]
+    const processors = [...this.#ofAnyKind(from), ...this.#punctuating(from)]
     const processor = this.#chance.pick(processors)
     const { gives } = processor
     const stated: Partial<Serdes> =
@@ -96,13 +96,17 @@ export class RandomUserProcessors {
     ]
   }
 
-  #punctuating(): RandomProcessor[] {
+  #punctuating({ value }: Serdes): RandomProcessor[] {
     const start = this.#chance.pick([0, 5, 1000, 1_700_000_000_000])
     const interval = 5 + this.#chance.below(40)
     return [
       { spec: `punctuate:${interval},7`, gives: strings },
       { spec: `punctuate-from:${start},${interval}`, gives: strings },
-      { spec: `punctuate-twice:${interval}`, gives: strings },
+      // Besides its texts it forwards each record as it is.
+      {
+        spec: `${value === 'string' ? 'punctuate-twice:' : 'punctuate:7,'}${interval}`,
+        gives: strings,
+      },
     ]
   }
 
