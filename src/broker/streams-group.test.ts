@@ -67,16 +67,17 @@ function setUp(
     topology?: Topology
     counts?: Record<string, number>
     settings?: Partial<StreamsGroupSettings>
+    firstEpoch?: number
   } = {},
 ) {
-  const { topology = stateful, counts = { in: 4 } } = options
+  const { topology = stateful, counts = { in: 4 }, firstEpoch = 7 } = options
   const clock = new ManualClock(0)
   const topics = new Map(Object.entries(counts))
   const created: string[] = []
   let refuseTopics: string | undefined
   const group = new StreamsGroup('app', {
     clock,
-    firstEpoch: 7,
+    firstEpoch,
     settings: () => ({
       sessionTimeoutMs: 10_000,
       heartbeatIntervalMs: 1000,
@@ -392,9 +393,11 @@ describe('a group that is not ready', () => {
   })
 
   test('because more members are waited for', () => {
-    const { join, send, clock } = setUp({ settings: { initialRebalanceDelayMs: 3000 } })
+    const settings = { initialRebalanceDelayMs: 3000 }
+    const { join, send, clock } = setUp({ settings, firstEpoch: 0 })
     const a = join('a')
-    expect(a).toMatchObject({ activeTasks: [], status: [{ statusCode: 5 }] })
+    // Not 0, with which a member would join again and again.
+    expect(a).toMatchObject({ memberEpoch: 1, activeTasks: [], status: [{ statusCode: 5 }] })
     const b = join('b')
     clock.advance(3000)
     expect(send({ memberId: 'a', memberEpoch: a.memberEpoch })).toMatchObject({
@@ -404,6 +407,15 @@ describe('a group that is not ready', () => {
     expect(send({ memberId: 'b', memberEpoch: b.memberEpoch })).toMatchObject({
       activeTasks: wire(1, 3),
     })
+  })
+
+  test('because a member that is alone waits for others', () => {
+    const settings = { initialRebalanceDelayMs: 3000 }
+    const { join, send, clock } = setUp({ settings, firstEpoch: 0 })
+    const a = join('a')
+    clock.advance(3000)
+    const all = { activeTasks: wire(0, 1, 2, 3), status: [] }
+    expect(send({ memberId: 'a', memberEpoch: a.memberEpoch })).toMatchObject(all)
   })
 })
 

@@ -190,7 +190,8 @@ export class StreamsGroup {
         this.#gathering = undefined
       })
     }
-    this.#epoch += 1
+    // While more are waited for, members have the epoch in between, which is none of a target.
+    this.#epoch += this.isEmpty && this.#gathering !== undefined ? 2 : 1
     return new StreamsGroupMember(id, instanceId, factsOf(request, caller))
   }
 
@@ -263,7 +264,9 @@ export class StreamsGroup {
 
   #reconcile(member: StreamsGroupMember, owned: RoleTasks | undefined): void {
     const before = { state: member.state, epoch: member.epoch }
-    reconcile(member, { members: this.members, targetEpoch: this.#assignmentEpoch, owned })
+    // A member never has the epoch 0: who says that wants to join.
+    const targetEpoch = Math.max(1, this.#assignmentEpoch)
+    reconcile(member, { members: this.members, targetEpoch, owned })
     if (member.state !== 'unrevoked') return member.setRevocationTimer(undefined)
     if (before.state === 'unrevoked' && before.epoch === member.epoch) return
     const { clock } = this.#options

@@ -192,6 +192,22 @@ describe('a member', () => {
     await end()
   })
 
+  test('joins again where more members are waited for and it was given no epoch', async () => {
+    const { group, diary, member, run, end } = await setUp()
+    const status = [
+      [5, 'Assignment delayed due to the configured initial rebalance delay.'],
+    ] as const
+    group.tell({ epoch: 0, active: [], status }, { epoch: 2, active: ['0_0'] })
+    member.start(diary)
+    await run(10)
+    expect(member.identity()).toBeUndefined()
+    await run(1500)
+    expect(group.heard.map(({ memberEpoch }) => memberEpoch)).toEqual([0, 0, 2])
+    expect(diary.lines).toEqual(['assign 0_0'])
+    expect(member.identity()).toMatchObject({ generation: 2 })
+    await end()
+  })
+
   test('says that it gave something up when that is done, and not before', async () => {
     const { group, diary, member, run, end } = await setUp()
     group.tell({ active: ['0_0', '0_1'] })

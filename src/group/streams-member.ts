@@ -298,8 +298,9 @@ export class StreamsMember implements GroupMembership {
     if (tasks !== undefined) this.#target = tasks
     const problem = this.#readiness.note(answer.statuses, answer.heartbeatIntervalMs)
     if (problem !== undefined) this.#noteFatal(problem)
-    if (this.#state === 'joining') {
-      const epoch = this.#session.identity?.generation
+    const epoch = this.#session.identity?.generation
+    // Brokers that wait for more members may give a member no epoch yet: then it joins again, as before.
+    if (this.#state === 'joining' && epoch !== undefined) {
       this.#log.debug('joined the group', { epoch })
       this.#enter('joined')
     }
