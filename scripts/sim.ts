@@ -2,8 +2,9 @@
  * Runs whole clusters from seeds, with faults, and stops at the first that goes wrong:
  *
  *     npm run sim -- --seed 1 --runs 500
+ *     npm run sim -- --seed 1 --runs 20 --program stream-left-join
  *     npm run sim -- --seed 77 --trace /tmp/77.txt    # one run again, line by line
- *     npm run sim -- --workers 3 --runs 100           # several workers in each instance
+ *     npm run sim -- --workers 3 --runs 100           # so many workers in each instance
  */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -13,15 +14,15 @@ const { values } = parseArgs({
   options: {
     seed: { type: 'string' },
     runs: { type: 'string', default: '1' },
-    workers: { type: 'string', default: '1' },
+    workers: { type: 'string' },
     trace: { type: 'string' },
+    program: { type: 'string' },
     'keep-going': { type: 'boolean', default: false },
   },
 })
 
 const firstSeed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31))
 const runs = Number(values.runs)
-const workers = Number(values.workers)
 if (!Number.isSafeInteger(firstSeed) || !Number.isSafeInteger(runs) || runs < 1) {
   console.error('--seed and --runs are whole numbers')
   process.exit(2)
@@ -35,7 +36,8 @@ async function runOne(seed: number): Promise<boolean> {
     const { plan, digest, eventCount, recordCount, elapsedMs } = await simulate({
       seed,
       trace,
-      workers,
+      program: values.program,
+      ...(values.workers !== undefined && { workers: Number(values.workers) }),
     })
     const ms = Math.round(performance.now() - startedAt)
     console.log(
@@ -46,7 +48,11 @@ async function runOne(seed: number): Promise<boolean> {
   } catch (error) {
     if (!(error instanceof SimulationFailure)) console.error(`seed ${seed}:`, error)
     else console.error(`FAILED ${error.message}`)
-    console.error(`again: npm run sim -- --seed ${seed} --workers ${workers} --trace trace.txt`)
+    const again = ['program', 'workers'] as const
+    const options = again.flatMap((name) =>
+      values[name] === undefined ? [] : [`--${name} ${values[name]} `],
+    )
+    console.error(`again: npm run sim -- --seed ${seed} ${options.join('')}--trace trace.txt`)
     return false
   } finally {
     if (file !== undefined) closeSync(file)

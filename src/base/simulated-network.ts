@@ -26,10 +26,19 @@ export interface NetworkPace {
 /** Which way bytes go on a connection, seen from whoever asked for it. */
 export type WireDirection = 'request' | 'response'
 
+/** Bytes on a connection. */
+export interface WirePiece {
+  readonly connection: number
+  readonly direction: WireDirection
+  /** The machine that has sent them. */
+  readonly host: string
+  readonly bytes: Buffer
+}
+
 /** Sees every byte: `arrived` when the receiver takes it, `written` when the sender gives it away. */
 export interface WireTap {
-  arrived(connection: number, direction: WireDirection, bytes: Buffer): void
-  written(connection: number, direction: WireDirection, bytes: Buffer): void
+  arrived?(piece: WirePiece): void
+  written?(piece: WirePiece): void
 }
 
 /**
@@ -44,7 +53,7 @@ export interface WireTap {
 export class SimulatedNetwork {
   readonly pace: NetworkPace = { minMs: 0.05, maxMs: 1, slowPercent: 1, slowMs: 150 }
   readonly time: VirtualTime
-  tap: WireTap | undefined
+  readonly taps: WireTap[] = []
   readonly #random: Random
   readonly #listeners = new Map<string, SimulatedListener>()
   readonly #ends = new Set<SimulatedEnd>()
@@ -406,8 +415,8 @@ class SimulatedEnd implements Connection {
   }
 
   #give(bytes: Buffer): void {
-    const { tap } = this.#network
-    tap?.written(this.id, this.#sends, bytes)
+    const { taps } = this.#network
+    for (const tap of taps) tap.written?.(this.#piece(bytes))
     let start = 0
     for (const end of [...this.#network.cutsOf(bytes.length), bytes.length]) {
       if (end > start) this.#givePiece(bytes.subarray(start, end))
@@ -419,10 +428,14 @@ class SimulatedEnd implements Connection {
     const { other } = this
     this.send(() => {
       this.#network.time.mixBytes(piece)
-      this.#network.tap?.arrived(this.id, this.#sends, piece)
+      for (const tap of this.#network.taps) tap.arrived?.(this.#piece(piece))
       this.#taken(piece.length)
       if (other !== undefined) other.#arrive(piece)
     })
+  }
+
+  #piece(bytes: Buffer): WirePiece {
+    return { connection: this.id, direction: this.#sends, host: this.host, bytes }
   }
 
   #taken(length: number): void {

@@ -1,5 +1,5 @@
 import { FrameBuffer } from '../../src/broker/frame-buffer.ts'
-import type { WireDirection, WireTap } from '../../src/base/simulated-network.ts'
+import type { WirePiece, WireTap } from '../../src/base/simulated-network.ts'
 import { apis } from '../../src/protocol/apis.ts'
 import { decodeRequestHeader, decodeResponseHeader } from '../../src/protocol/header.ts'
 import { endTxn } from '../../src/protocol/messages/26-end-txn.ts'
@@ -60,7 +60,7 @@ export class CommitWatch implements WireTap {
     return this.accepted.get(`${topic}-${partition}`)?.offset
   }
 
-  arrived(connection: number, direction: WireDirection, bytes: Buffer): void {
+  arrived({ connection, direction, bytes }: WirePiece): void {
     if (direction !== 'request') return
     const wire = this.#wire(connection)
     wire.requests.push(bytes)
@@ -74,7 +74,7 @@ export class CommitWatch implements WireTap {
     }
   }
 
-  written(connection: number, direction: WireDirection, bytes: Buffer): void {
+  written({ connection, direction, bytes }: WirePiece): void {
     if (direction !== 'response') return
     const wire = this.#wire(connection)
     wire.responses.push(bytes)

@@ -1,4 +1,5 @@
 import { randomInteger, type Random } from '../../src/base/random.ts'
+import { messageOf } from '../../src/errors.ts'
 import type { VirtualProcess } from '../../src/base/virtual-time.ts'
 import type { SimulatedCluster } from '../../src/testing/simulated-cluster.ts'
 import type { SimulatedInstance } from '../../src/testing/simulated-instance.ts'
@@ -12,6 +13,8 @@ const brokerAwayMsMax = 6_000
 /** Calls of its ports within which a process dies inside of something. */
 const callsMax = 400
 const slowMs = 400
+/** An instance has at most so many workers. */
+const workersMax = 3
 
 /** Makes things go wrong, and lets them be right again some time later. */
 export class FaultInjector {
@@ -20,7 +23,9 @@ export class FaultInjector {
   readonly #random: Random
   readonly #onDisturbed: (instance: SimulatedInstance, until: number) => void
   readonly #onFailure: (instance: SimulatedInstance, failure: Error) => void
+  readonly #onGrowth: () => void
   readonly #sessionTimeout: number
+  readonly #hasWorkers: boolean
   readonly #guarantee: SimulationPlan['guarantee']
   readonly #director: VirtualProcess
   /** What lets a fault end. */
@@ -36,9 +41,13 @@ export class FaultInjector {
     instances: readonly SimulatedInstance[]
     random: Random
     sessionTimeout: number
+    /** Instances have several workers, of which there may be more or less. */
+    hasWorkers: boolean
     guarantee: SimulationPlan['guarantee']
     onDisturbed: (instance: SimulatedInstance, until: number) => void
     onFailure: (instance: SimulatedInstance, failure: Error) => void
+    /** An input is to have more partitions. */
+    onGrowth: () => void
   }) {
     this.#director = options.director
     this.#cluster = options.cluster
@@ -46,8 +55,10 @@ export class FaultInjector {
     this.#random = options.random
     this.#sessionTimeout = options.sessionTimeout
     this.#guarantee = options.guarantee
+    this.#hasWorkers = options.hasWorkers
     this.#onDisturbed = options.onDisturbed
     this.#onFailure = options.onFailure
+    this.#onGrowth = options.onGrowth
   }
 
   inject(fault: Fault): void {
@@ -89,6 +100,15 @@ export class FaultInjector {
         return this.#later(3000, () => {
           network.pace.maxMs = 1
         })
+      case 'add-partitions':
+        return this.#onGrowth()
+      case 'add-worker':
+        if (this.#workersOf(instance) > 0 && this.#workersOf(instance) < workersMax)
+          instance.streams.addWorker()
+        return
+      case 'remove-worker':
+        if (this.#workersOf(instance) > 1) this.#removeWorker(instance)
+        return
       case 'broker-kill':
         return this.#stopBroker(() => this.#cluster.killBroker())
       case 'broker-restart':
@@ -152,6 +172,21 @@ export class FaultInjector {
     void stopped.then(() => this.#startLater(instance))
   }
 
+  /** 0: none may be added or removed. */
+  #workersOf(instance: SimulatedInstance): number {
+    const { state, isPaused } = instance
+    const isUp = (state === 'running' || state === 'rebalancing') && !isPaused
+    return isUp && this.#hasWorkers ? instance.streams.localWorkers().length : 0
+  }
+
+  #removeWorker({ name, streams }: SimulatedInstance): void {
+    streams.removeWorker().then(
+      (number) => this.#cluster.time.note(name, `worker ${number} is gone`),
+      (error: unknown) =>
+        this.#cluster.time.note(name, `no worker is removed: ${messageOf(error)}`),
+    )
+  }
+
   #stopBroker(stop: () => void): void {
     if (this.#isBrokerAway) return
     this.#isBrokerAway = true
@@ -167,7 +202,8 @@ export class FaultInjector {
   #silenceMs(instance: SimulatedInstance): number {
     // At least once, who is silent for longer than its session may write between the records of who has
     // its tasks by then: see plan.ts.
-    const mayBeReplaced = this.#guarantee === 'exactly-once' || this.#instances.length === 1
+    const mayBeReplaced =
+      this.#guarantee === 'exactly-once' || (this.#instances.length === 1 && !this.#hasWorkers)
     const msMax = mayBeReplaced ? silenceMsMax : this.#sessionTimeout / 2
     const ms = this.#random.next() * msMax
     this.#disturb(instance, ms)

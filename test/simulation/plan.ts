@@ -1,5 +1,7 @@
+import { assert } from '../../src/base/assert.ts'
 import { randomInteger, type Random } from '../../src/base/random.ts'
-import { programs, type SimulatedProgram } from './programs.ts'
+import type { SimulatedProgram } from './program.ts'
+import { programs } from './programs.ts'
 
 /** What can happen to a cluster. */
 export type Fault =
@@ -18,9 +20,19 @@ export type Fault =
   | 'disk-write'
   | 'disk-full'
   | 'scale'
+  | 'add-partitions'
+  | 'add-worker'
+  | 'remove-worker'
 
 /** Of these nothing is processed twice. */
-const gentle: readonly Fault[] = ['stop', 'slow-network', 'scale']
+const gentle: readonly Fault[] = [
+  'stop',
+  'slow-network',
+  'scale',
+  'add-partitions',
+  'add-worker',
+  'remove-worker',
+]
 
 const harsh: readonly Fault[] = [
   'kill',
@@ -37,17 +49,21 @@ const harsh: readonly Fault[] = [
 ]
 
 /**
- * The dev broker forgets its groups when it ends, and members learn of it one after the other: for a
- * moment there are two owners. At least once, what the old one sends late may then come between the records
- * of the new one, in a changelog too, as in Java: so only an instance that is alone sees this.
+ * The dev broker forgets its groups when it ends, and members learn of it one after the other: for a moment there
+ * would be two owners. At least once, what the old one sends late may then come between the records of the new one,
+ * in a changelog too, as in Java. So the new group waits there, for longer than it takes until all have heard of it.
  */
 const ofBroker: readonly Fault[] = ['broker-kill', 'broker-restart']
+const gatheringMs = 6_000
+
+/** Who does not hear of the new group in time: these do not go with it. */
+const silencing: readonly Fault[] = ['pause', 'isolate', 'deafen', 'slow-network']
 
 /** Everything about a run that is decided before it begins. */
 export interface SimulationPlan {
   readonly program: SimulatedProgram
   readonly instanceCount: number
-  /** Of each instance. */
+  /** Of each instance, at its start. */
   readonly workers: number
   readonly guarantee: 'at-least-once' | 'exactly-once'
   readonly groupProtocol: 'classic' | 'streams'
@@ -58,6 +74,8 @@ export interface SimulationPlan {
   readonly hasCache: boolean
   readonly commitInterval: number
   readonly sessionTimeout: number
+  /** How long a new group waits for more members. */
+  readonly initialRebalanceDelayMs: number
   /** Kinds that may happen in this run; one that is there twice is twice as likely. */
   readonly faults: readonly Fault[]
   /** How long things happen, in simulated milliseconds. */
@@ -68,23 +86,31 @@ export interface SimulationPlan {
   readonly recordEveryMs: number
 }
 
-/** A plan from a seed. */
-export function randomPlan(random: Random): Omit<SimulationPlan, 'workers'> {
-  const make = pick(random, [...programs.values()])
+/** A plan from a seed; `program`: for this one. */
+export function randomPlan(random: Random, options: { program?: string } = {}): SimulationPlan {
+  const drawn = pick(random, [...programs.values()])
+  const make = options.program === undefined ? drawn : programs.get(options.program)
+  assert(make !== undefined, `a program is one of ${[...programs.keys()].join(', ')}`)
   const program = make({
     partitions: 1 + randomInteger(random, 4),
     keys: pick(random, [3, 8, 30]),
     persistent: random.next() < 0.8,
   })
   const instanceCount = 1 + randomInteger(random, 3)
+  const workers = pick(random, [1, 1, 1, 2, 3])
   const guarantee = random.next() < 0.6 ? 'exactly-once' : 'at-least-once'
-  const fromBroker = instanceCount === 1 || guarantee === 'exactly-once' ? ofBroker : []
-  const kinds = random.next() < 0.2 ? gentle : [...gentle, ...harsh, ...fromBroker]
+  const mayOverlap = guarantee === 'at-least-once' && instanceCount * workers > 1
+  const hasBrokerFaults = !mayOverlap || random.next() < 0.3
+  const all = hasBrokerFaults ? [...gentle, ...harsh, ...ofBroker] : [...gentle, ...harsh]
+  const possible =
+    mayOverlap && hasBrokerFaults ? all.filter((fault) => !silencing.includes(fault)) : all
+  const kinds = random.next() < 0.2 ? gentle : possible
   // A few kinds at a time find more than all at once: one does not hide what the other does.
   const faults = Array.from({ length: 1 + randomInteger(random, 5) }, () => pick(random, kinds))
   return {
     program,
     instanceCount,
+    workers,
     guarantee,
     groupProtocol: pick(random, ['classic', 'classic', 'streams']),
     standbyReplicas: pick(random, [0, 0, 1, 1, 2]),
@@ -94,9 +120,11 @@ export function randomPlan(random: Random): Omit<SimulationPlan, 'workers'> {
     commitInterval: pick(random, [50, 200, 1000, 5000]),
     sessionTimeout: pick(random, [6_000, 10_000]),
     faults,
-    durationMs: 20_000 + randomInteger(random, 40_000),
-    faultEveryMs: pick(random, [2_000, 5_000, 12_000]),
-    recordEveryMs: pick(random, [50, 200, 600]),
+    initialRebalanceDelayMs:
+      mayOverlap && faults.some((fault) => ofBroker.includes(fault)) ? gatheringMs : 0,
+    durationMs: 12_000 + randomInteger(random, 20_000),
+    faultEveryMs: pick(random, [1_500, 3_000, 8_000]),
+    recordEveryMs: pick(random, [100, 300, 800]),
   }
 }
 

@@ -1,0 +1,225 @@
+/** Programs whose results are tables of keys: counts, latest values, versions. */
+import { randomInteger, type Random } from '../../src/base/random.ts'
+import { isStreamsError } from '../../src/errors.ts'
+import {
+  StreamsBuilder,
+  hours,
+  keyValueStore,
+  serdes,
+  topic,
+  versionedStore,
+} from '../../src/index.ts'
+import {
+  answered,
+  asJudgement,
+  asRows,
+  counter,
+  judgeCount,
+  rowsOf,
+  text,
+  withoutNulls,
+  type ProgramMaker,
+  type Rows,
+} from './program.ts'
+import type { SentRecord } from './sent-records.ts'
+
+/** Counts records by key: no topic in between. */
+export const countByKey: ProgramMaker = ({ partitions, keys, persistent }) => {
+  const input = topic('events', { key: serdes.string, value: serdes.string })
+  const counts = keyValueStore('counts', { key: serdes.string, value: serdes.long, persistent })
+  const builder = new StreamsBuilder()
+  builder.stream(input).groupByKey().count({ store: counts })
+  const count = counter(({ key }) => [key])
+  return {
+    name: 'count by key',
+    inputs: new Map([[input.name, partitions]]),
+    topology: builder.build(),
+    taskCount: () => partitions,
+    mayCache: true,
+    result: 'counts',
+    next: (random) => ({ topic: input.name, key: `k${randomInteger(random, keys)}`, value: 'x' }),
+    rows: (streams) => rowsOf(streams.store(counts).range()),
+    expected: (sent) => asRows(count(sent)),
+    someKey: (random) => `k${randomInteger(random, keys + 1)}`,
+    ask: async (streams, key) => answered(await streams.store(counts).get(key)),
+    judge: (key, answer, sent) => judgeCount(answer, count(sent).get(key)),
+    least: (key, sent, commits) => {
+      const committed = commits.committed(input.name, sent.partitionOf(input.name, key)) ?? 0
+      return sent.offsetsOf(input.name, key).filter((offset) => offset < committed).length
+    },
+  }
+}
+
+/** Counts words: through a repartition topic. */
+export const wordCount: ProgramMaker = ({ partitions, keys, persistent }) => {
+  const input = topic('lines', { key: serdes.string, value: serdes.string })
+  const counts = keyValueStore('counts', { key: serdes.string, value: serdes.long, persistent })
+  const builder = new StreamsBuilder()
+  builder
+    .stream(input)
+    .flatMapValues((line) => line.split(' '))
+    .groupBy((word) => word, { key: serdes.string, value: serdes.string })
+    .count({ store: counts })
+  const count = counter(({ value }) => (value ?? '').split(' '))
+  const word = (random: Random): string => `w${randomInteger(random, keys)}`
+  return {
+    name: 'word count',
+    inputs: new Map([[input.name, partitions]]),
+    topology: builder.build(),
+    taskCount: () => 2 * partitions,
+    mayCache: true,
+    result: 'counts',
+    next: (random) => ({
+      topic: input.name,
+      key: `line-${randomInteger(random, 1000)}`,
+      value: Array.from({ length: 1 + randomInteger(random, 4) }, () => word(random)).join(' '),
+    }),
+    rows: (streams) => rowsOf(streams.store(counts).range()),
+    expected: (sent) => asRows(count(sent)),
+    someKey: (random) => `w${randomInteger(random, keys + 1)}`,
+    ask: async (streams, key) => answered(await streams.store(counts).get(key)),
+    judge: (key, answer, sent) => judgeCount(answer, count(sent).get(key)),
+  }
+}
+
+/** Keeps the last value of each key, straight from its topic. */
+export const latestByKey: ProgramMaker = ({ partitions, keys, persistent }) => {
+  const input = topic('profiles', { key: serdes.string, value: text })
+  const store = keyValueStore('latest', { key: serdes.string, value: serdes.string, persistent })
+  const builder = new StreamsBuilder()
+  builder.table(input, { store })
+  let count = 0
+  return {
+    name: 'latest by key',
+    inputs: new Map([[input.name, partitions]]),
+    topology: builder.build(),
+    taskCount: () => partitions,
+    mayCache: true,
+    result: 'latest',
+    next: (random) => {
+      const value = random.next() < 0.1 ? null : `v${(count += 1)}`
+      return { topic: input.name, key: `k${randomInteger(random, keys)}`, value }
+    },
+    rows: (streams) => rowsOf(streams.store(store).range()),
+    expected: (sent) => withoutNulls(sent.latest(input.name)),
+    someKey: (random) => `k${randomInteger(random, keys + 1)}`,
+    ask: (streams, key) => streams.store(store).get(key),
+    judge: (key, answer, sent) => asJudgement(sent.valuesOf(input.name, key).includes(answer)),
+  }
+}
+
+/**
+ * Counts records by their value, behind a topic that has as many partitions as the program says: so the input may
+ * get more of them.
+ */
+export const relabelledCount: ProgramMaker = ({ partitions, keys, persistent }) => {
+  const input = topic('labels', { key: serdes.string, value: serdes.string })
+  const counts = keyValueStore('counts', { key: serdes.string, value: serdes.long, persistent })
+  const builder = new StreamsBuilder()
+  builder
+    .stream(input)
+    .selectKey((value) => value)
+    .repartition({ partitions, key: serdes.string })
+    .groupByKey()
+    .count({ store: counts })
+  const count = counter(({ value }) => [value ?? ''])
+  return {
+    name: 'relabelled count',
+    inputs: new Map([[input.name, partitions]]),
+    topology: builder.build(),
+    taskCount: (sent) => sent.partitionCount(input.name) + partitions,
+    growing: input.name,
+    mayCache: true,
+    result: 'counts',
+    next: (random) => ({
+      topic: input.name,
+      key: `k${randomInteger(random, 1000)}`,
+      value: `v${randomInteger(random, keys)}`,
+    }),
+    rows: (streams) => rowsOf(streams.store(counts).range()),
+    expected: (sent) => asRows(count(sent)),
+    someKey: (random) => `v${randomInteger(random, keys + 1)}`,
+    ask: async (streams, key) => answered(await streams.store(counts).get(key)),
+    judge: (key, answer, sent) => judgeCount(answer, count(sent).get(key)),
+  }
+}
+
+/** How much older a version may be than the moment at which it is sent. */
+const versionAgeMsMax = 8_000
+/** Of the moments at which a key had a version, one in so many is asked about. */
+const asOfEach = 7
+
+/** The record that was valid at that time: of those with the latest timestamp the last. */
+function versionAsOf(records: readonly SentRecord[], asOf: number): SentRecord | undefined {
+  let valid: SentRecord | undefined
+  for (const record of records) {
+    if (record.timestamp > asOf) continue
+    if (valid === undefined || record.timestamp >= valid.timestamp) valid = record
+  }
+  return valid
+}
+
+/** Keeps all values of each key with their times, which come in any order. Rows: `<key>` and `<key>@<time>`. */
+export const versionsByKey: ProgramMaker = ({ partitions, keys, persistent }) => {
+  const input = topic('prices', { key: serdes.string, value: text })
+  const store = versionedStore('prices-of', {
+    key: serdes.string,
+    value: serdes.string,
+    historyRetention: hours(2),
+    persistent,
+  })
+  const builder = new StreamsBuilder()
+  builder.table(input, { store })
+  const moments = (records: readonly SentRecord[]): number[] =>
+    records.filter((_, index) => index % asOfEach === 0).map(({ timestamp }) => timestamp)
+  let count = 0
+  return {
+    name: 'versions by key',
+    inputs: new Map([[input.name, partitions]]),
+    topology: builder.build(),
+    taskCount: () => partitions,
+    mayCache: true,
+    result: 'latest',
+    next: (random) => ({
+      topic: input.name,
+      key: `k${randomInteger(random, keys)}`,
+      value: random.next() < 0.1 ? null : `v${(count += 1)}`,
+      ageMs: random.next() < 0.4 ? randomInteger(random, versionAgeMsMax) : 0,
+      // A deletion at the very time of a version is forgotten when an older version comes, as in Java.
+      isDistinct: true,
+    }),
+    rows: async (streams, sent) => {
+      const rows: Rows = new Map()
+      const prices = streams.store(store)
+      for (const [key, records] of sent.byKey(input.name)) {
+        try {
+          const latest = await prices.get(key)
+          if (latest !== undefined) rows.set(key, `${latest.value} since ${latest.timestamp}`)
+          for (const asOf of moments(records)) {
+            const version = await prices.get(key, { asOf })
+            if (version !== undefined) rows.set(`${key}@${asOf}`, version.value)
+          }
+        } catch (error) {
+          if (!isStreamsError(error, 'STORE_MIGRATED')) throw error
+        }
+      }
+      return rows
+    },
+    expected: (sent) => {
+      const rows: Rows = new Map()
+      for (const [key, records] of sent.byKey(input.name)) {
+        const latest = versionAsOf(records, Infinity)
+        if (typeof latest?.value === 'string')
+          rows.set(key, `${latest.value} since ${latest.timestamp}`)
+        for (const asOf of moments(records)) {
+          const value = versionAsOf(records, asOf)?.value
+          if (typeof value === 'string') rows.set(`${key}@${asOf}`, value)
+        }
+      }
+      return rows
+    },
+    someKey: (random) => `k${randomInteger(random, keys + 1)}`,
+    ask: async (streams, key) => (await streams.store(store).get(key))?.value,
+    judge: (key, answer, sent) => asJudgement(sent.valuesOf(input.name, key).includes(answer)),
+  }
+}
