@@ -24,12 +24,13 @@ interface Word {
 /**
  * Reads what members tell the group that they run. A group that hears that a task was given up gives it to somebody
  * else: so by the moment in which a member says so, or leaves, nothing of the task may be open in its process. This
- * holds for everybody, also for those who were cut off.
+ * holds for those who were cut off as well, where a process has one member.
  */
 export class ReleaseWatch implements WireTap {
   readonly #instances: readonly SimulatedInstance[]
   /** Each instance has one worker: all that is open there is the member's. */
   readonly #areAlone: boolean
+  readonly #isWitness: (instance: SimulatedInstance) => boolean
   readonly #onBreach: (what: string) => void
   readonly #requests = new Map<number, FrameBuffer>()
   /** What members named last, by machine and member id. */
@@ -38,10 +39,12 @@ export class ReleaseWatch implements WireTap {
   constructor(options: {
     instances: readonly SimulatedInstance[]
     areAlone: boolean
+    isWitness: (instance: SimulatedInstance) => boolean
     onBreach: (what: string) => void
   }) {
     this.#instances = options.instances
     this.#areAlone = options.areAlone
+    this.#isWitness = options.isWitness
     this.#onBreach = options.onBreach
   }
 
@@ -61,6 +64,8 @@ export class ReleaseWatch implements WireTap {
     const member = `${instance.name} ${memberId}`
     const before = this.#named.get(member)
     this.#named.set(member, active)
+    // Another worker of the process may have been thrown out, and have the task until it hears of it.
+    if (!this.#areAlone && !this.#isWitness(instance)) return
     for (const { id, role } of instance.streams.localTasks()) {
       if (role !== 'active' || active.has(id)) continue
       const mayBeOfOther = of === 'released' || !this.#areAlone

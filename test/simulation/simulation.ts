@@ -131,6 +131,7 @@ class Simulation {
     this.#releases = new ReleaseWatch({
       instances: this.#instances,
       areAlone: plan.workers === 1,
+      isWitness: (instance) => this.#ownership.isWitness(instance, cluster.time.now),
       onBreach: (what) => this.#fail(what),
     })
   }
