@@ -47,6 +47,14 @@ export interface KvTable extends KvReader {
   approximateEntryCount(): number
 }
 
+/** A row where it lies: its value follows its key. */
+export interface PackedRow {
+  readonly bytes: Buffer
+  keyStart: number
+  valueStart: number
+  valueEnd: number
+}
+
 /** Writes of several tables that become visible together, or not at all. */
 export interface KvBatch {
   put(table: KvTable, key: Buffer, value: Buffer): void
@@ -64,6 +72,8 @@ export interface KvTransaction {
   /** False once it was committed or discarded; writes then do nothing and `commit` returns false. */
   readonly isOpen: boolean
   put(table: KvTable, key: Buffer, value: Buffer): void
+  /** As `put`, in engines that can read it where it lies; its bytes are a whole ArrayBuffer. */
+  putRow?(table: KvTable, row: PackedRow): void
   delete(table: KvTable, key: Buffer): void
   /** True: everything is visible. False: it had been discarded, nothing is. */
   commit(): boolean

@@ -182,3 +182,37 @@ test.skipIf(process.platform === 'win32')(
     expect(warnings).toEqual([])
   },
 )
+
+test('a packed row is the same as its key and its value', () => {
+  using engine = open()
+  const table = engine.table('t')
+  const keys = ['', '\0', '\0a', 'a', 'b'.repeat(31), 'c'.repeat(40), 'd'.repeat(lmdbKeyBytesMax)]
+  const transaction = engine.begin()
+  for (const [index, key] of keys.entries()) {
+    const value = 'v'.repeat(index * 50)
+    // As it may lie: in the middle of others, in an ArrayBuffer of its own.
+    const text = `before${key}${value}behind`
+    const bytes = Buffer.allocUnsafeSlow(text.length)
+    bytes.write(text, 'latin1')
+    const valueStart = 6 + key.length
+    const valueEnd = valueStart + value.length
+    transaction.putRow?.(table, { bytes, keyStart: 6, valueStart, valueEnd })
+  }
+  expect(transaction.commit()).toBe(true)
+  const rows = [...table.range()].map(({ key, value }) => [key.toString('latin1'), value.length])
+  expect(rows).toEqual(keys.map((key, index) => [key, index * 50]))
+  for (const [index, key] of keys.entries()) expect(get(engine, key)).toBe('v'.repeat(index * 50))
+})
+
+test('a packed row whose key is too long is refused', () => {
+  using engine = open()
+  const table = engine.table('t')
+  const transaction = engine.begin()
+  const bytes = Buffer.allocUnsafeSlow(lmdbKeyBytesMax + 1)
+  const row = { bytes, keyStart: 0, valueStart: bytes.length, valueEnd: bytes.length }
+  const error = thrownBy(() => transaction.putRow?.(table, row))
+  expect(error).toMatchObject({ code: 'KEY_TOO_LONG' })
+  transaction.discard()
+  transaction.putRow?.(table, row)
+  expect(transaction.commit()).toBe(false)
+})

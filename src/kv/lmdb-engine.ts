@@ -13,8 +13,10 @@
  * There is no fsync at a commit: see engine-session.ts.
  */
 import { createRequire } from 'node:module'
+import { platform } from 'node:os'
 import type { Database, RootDatabase } from 'lmdb'
 import { assert } from '../base/assert.ts'
+import { emptyBytes } from '../base/bytes.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Disk } from '../base/disk.ts'
 import { silentLog, type Log } from '../base/log.ts'
@@ -32,12 +34,20 @@ import type {
   KvSnapshot,
   KvTable,
   KvTransaction,
+  PackedRow,
 } from './kv.ts'
+import { binaryOf, valueOf, writeKey } from './lmdb-row.ts'
 
 /** The longest key, in bytes. */
 export const lmdbKeyBytesMax = 4025
 /** Larger pages than the system's make writes cheaper: fewer pages are copied (measured). */
 const pageBytes = 16_384
+/**
+ * Addresses set aside for the file. When it outgrows them the package maps it anew, and leaves the old map
+ * for readers, until the end: each page that was seen through several maps counts for the process once in
+ * each. On Windows the file would be as large.
+ */
+const mapBytes = 2 ** 30
 /** Named databases of one environment: stores, window segments, offsets. */
 const tablesMax = 1024
 /** Read transactions that may be open in one environment. */
@@ -55,6 +65,8 @@ interface DatabaseInternals {
   readonly db: { stat(): { entryCount: number } }
   readonly lastSize: number
   ensureReadTxn(): void
+  /** Writes a key into the bytes of an instruction; returns where it ends. */
+  writeKey: typeof writeKey
 }
 
 const internals = (database: Binary): DatabaseInternals => database as unknown as DatabaseInternals
@@ -71,10 +83,14 @@ function failed(path: string, error: unknown): StreamsError {
   return new StreamsError('DISK_FAILED', { path, detail: messageOf(error) }, { cause: error })
 }
 
-function encodeKey(key: Buffer): Buffer {
-  if (key.length > lmdbKeyBytesMax) {
-    throw new StreamsError('KEY_TOO_LONG', { bytes: key.length, limit: lmdbKeyBytesMax })
+function assertKeyLength(bytes: number): void {
+  if (bytes > lmdbKeyBytesMax) {
+    throw new StreamsError('KEY_TOO_LONG', { bytes, limit: lmdbKeyBytesMax })
   }
+}
+
+function encodeKey(key: Buffer): Buffer {
+  assertKeyLength(key.length)
   return escapeKey(key)
 }
 
@@ -316,7 +332,7 @@ class LmdbBatch implements KvBatch {
 function apply({ table, key, value }: Write): void {
   // Inside of a write transaction these are done at once; what they return is of no use.
   if (value === undefined) void table.database.remove(key)
-  else void table.database.put(key, value)
+  else void table.database.put(key, binaryOf(value))
 }
 
 /** The thenable that keeps the package's synchronous transaction open. */
@@ -350,6 +366,7 @@ class LmdbTransaction implements KvTransaction {
   readonly #engine: LmdbEngine
   readonly #end: OpenEnd
   readonly #onEnd: () => void
+  #writtenTable: LmdbTable | undefined
 
   constructor(engine: LmdbEngine, end: OpenEnd, onEnd: () => void) {
     this.#engine = engine
@@ -366,29 +383,50 @@ class LmdbTransaction implements KvTransaction {
     this.#write({ table: asLmdbTable(table), key: escapeKey(key), value: undefined })
   }
 
+  putRow(table: KvTable, row: PackedRow): void {
+    if (!this.isOpen) return
+    assertKeyLength(row.valueStart - row.keyStart)
+    // A table that is dropped ends the transaction: the one that was written last need not be looked at.
+    if (table !== this.#writtenTable) this.#writtenTable = asLmdbTable(table)
+    try {
+      void this.#writtenTable.database.put(row as unknown as Buffer, valueOf(row))
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
   #write(write: Write): void {
     if (!this.isOpen) return
     try {
       apply(write)
     } catch (error) {
-      this.discard()
-      throw failed(this.#engine.path, error)
+      this.#fail(error)
     }
+  }
+
+  #fail(error: unknown): never {
+    this.discard()
+    throw failed(this.#engine.path, error)
   }
 
   commit(): boolean {
     if (!this.isOpen) return false
-    this.isOpen = false
-    this.#onEnd()
+    this.#close()
     this.#engine.attempt(() => this.#end.commit())
     return true
   }
 
   discard(): void {
     if (!this.isOpen) return
-    this.isOpen = false
-    this.#onEnd()
+    this.#close()
     this.#engine.attempt(() => this.#end.abort())
+  }
+
+  #close(): void {
+    this.isOpen = false
+    // What was written last is not to be kept for its own sake.
+    binaryOf(emptyBytes)
+    this.#onEnd()
   }
 }
 
@@ -433,6 +471,7 @@ export class LmdbEngine implements KvEngine {
     // therefore put aside first: it then ends with its last reader.
     this.#root.resetReadTxn()
     const database = this.#root.openDB<Buffer, Buffer>({ name, ...databaseOptions })
+    internals(database).writeKey = writeKey
     const table = new LmdbTable(name, database, this)
     this.#tables.set(name, table)
     return table
@@ -616,6 +655,7 @@ export function lmdbEngine({ disk, clock, log = silentLog }: LmdbOptions): KvEng
         ...databaseOptions,
         noSync: true,
         pageSize: pageBytes,
+        ...(platform() === 'win32' ? {} : { mapSize: mapBytes }),
         maxDbs: tablesMax,
         maxReaders: readersMax,
       })

@@ -81,7 +81,7 @@ export class ChangelogReader {
   readonly #restores = new Map<PartitionKey, Restore>()
   /** Tasks with restores, or about to be told that they have none. */
   readonly #tasks = new Set<StreamTask>()
-  /** Fetched, and not applied yet; at most one poll of the fetcher. */
+  /** Fetched, and not applied yet: what waits for stores that have to write first, or for the next step. */
   #fetched: FetchedRecords[] = []
   readonly #lookups = new Set<Promise<void>>()
   readonly #ended = new AbortController()
@@ -135,24 +135,48 @@ export class ChangelogReader {
     if (this.#failure !== undefined) throw this.#failure
     if (this.isIdle) return []
     this.#start()
-    if (this.#fetched.length === 0) this.#fetched = this.#fetcher.poll()
-    let index = 0
-    try {
-      while (index < this.#fetched.length) {
-        this.#apply(this.#fetched[index] as FetchedRecords)
-        index += 1
-        if (this.#options.clock.monotonic() >= deadline) break
-      }
-    } finally {
-      this.#fetched = this.#fetched.slice(index)
-    }
+    if (!this.#fetched.some((fetched) => !this.#isFull(fetched))) this.#poll()
+    this.#applyUntil(deadline)
     const done = this.#finish()
     this.#measure()
     return done
   }
 
+  #applyUntil(deadline: number): void {
+    const fetched = this.#fetched
+    this.#fetched = []
+    let isOver = false
+    for (const one of fetched) {
+      if (isOver || this.#isFull(one)) this.#fetched.push(one)
+      else {
+        this.#apply(one)
+        isOver = this.#options.clock.monotonic() >= deadline
+      }
+    }
+  }
+
+  #isFull({ topic, partition }: FetchedRecords): boolean {
+    const restore = this.#restores.get(partitionKey(topic, partition))
+    return restore?.task.isRestoreFull(restore.changelog) === true
+  }
+
+  #poll(): void {
+    this.#regulate()
+    this.#fetched.push(...this.#fetcher.poll())
+  }
+
+  /** Nothing comes for stores that have to write first. */
+  #regulate(): void {
+    for (const { task, changelog } of this.#restores.values()) {
+      const { topic, partition } = changelog
+      if (task.isRestoreFull(changelog)) this.#fetcher.pause(topic, partition)
+      else this.#fetcher.resume(topic, partition)
+    }
+  }
+
   /** Resolves when `step` has something to do, after `maxMs`, or on abort. */
   wait(maxMs: number, signal: AbortSignal): Promise<void> {
+    this.#regulate()
     return this.#fetcher.wait(maxMs, signal)
   }
 

@@ -142,7 +142,9 @@ export class StandbyReader {
     let index = 0
     try {
       while (index < this.#fetched.length) {
-        this.#apply(this.#fetched[index] as FetchedRecords)
+        const fetched = this.#fetched[index] as FetchedRecords
+        if (this.#isFull(fetched)) break
+        this.#apply(fetched)
         index += 1
         if (clock.monotonic() >= deadline) break
       }
@@ -151,6 +153,11 @@ export class StandbyReader {
     }
     if (this.#fetched.length === 0) this.#look()
     return this.#fetched.length > 0
+  }
+
+  #isFull({ topic, partition }: FetchedRecords): boolean {
+    const followed = this.#followed.get(partitionKey(topic, partition))
+    return followed?.task.isRestoreFull(followed.changelog) === true
   }
 
   /** With nothing left to apply, every changelog is as far as its fetching. */

@@ -1,5 +1,6 @@
 import type { KvRange } from '../kv/kv.ts'
 import type { Rows } from './entry-table.ts'
+import type { ChangelogRow } from './state-store.ts'
 import type { StoredRow, StoredValue } from './stored-value.ts'
 
 /** Rows of a scan, in key order, as they were when it began. */
@@ -35,6 +36,8 @@ export interface ByteTable {
   approximateEntryCount(): number
   /** As `put`, while restoring; the buffers are borrowed. */
   restore(key: Buffer, value: Buffer | null, timestamp: number): void
+  /** As `restore`, where no Buffer is needed for each of both. */
+  restoreRow?(row: ChangelogRow): void
   /** All that was restored stands for the changelog up to and including that offset. */
   restored(offset: number): void
   /** The next changelog offset, as the engine has it; 0 when it knows none. */

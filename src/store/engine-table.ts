@@ -1,10 +1,10 @@
-import type { KvBatch, KvEngine, KvIterator, KvRange, KvTable } from '../kv/kv.ts'
+import type { KvEngine, KvIterator, KvRange, KvTable, KvTransaction, PackedRow } from '../kv/kv.ts'
 import { keyText } from '../kv/sorted-rows.ts'
 import type { StoredRows } from './byte-table.ts'
 import type { StoredFormat, StoredRow } from './stored-value.ts'
 
 /** Where writes go: a batch, or a transaction. */
-export type EngineWrites = Pick<KvBatch, 'put' | 'delete'>
+export type EngineWrites = Pick<KvTransaction, 'put' | 'delete' | 'putRow'>
 
 /** Where the rows of a store lie in its engine: in one table, or in one for each segment of time. */
 export interface EngineTable {
@@ -14,6 +14,8 @@ export interface EngineTable {
   /** Rows of an index of the table, where there is one: keys of their own, and no values. */
   scanIndex?(range: KvRange): StoredRows
   put(writes: EngineWrites, key: Buffer, value: Buffer): void
+  /** As `put`; the positions of the row are changed. */
+  putRow(writes: EngineWrites, row: PackedRow): void
   delete(writes: EngineWrites, key: Buffer): void
   /** A batch of one. */
   putNow(key: Buffer, value: Buffer, text: string): void
@@ -26,6 +28,16 @@ export interface EngineTable {
   beginWrite(): void
   /** It is written. */
   endWrite(): void
+}
+
+/** Engines that cannot read a packed row where it lies get its parts. */
+export function putPackedRow(writes: EngineWrites, table: KvTable, row: PackedRow): void {
+  if (writes.putRow !== undefined) {
+    writes.putRow(table, row)
+    return
+  }
+  const { bytes, keyStart, valueStart, valueEnd } = row
+  writes.put(table, bytes.subarray(keyStart, valueStart), bytes.subarray(valueStart, valueEnd))
 }
 
 /** The rows of a scan of an engine. */
@@ -68,6 +80,10 @@ export class SingleTable implements EngineTable {
 
   put(writes: EngineWrites, key: Buffer, value: Buffer): void {
     writes.put(this.#table, key, value)
+  }
+
+  putRow(writes: EngineWrites, row: PackedRow): void {
+    putPackedRow(writes, this.#table, row)
   }
 
   delete(writes: EngineWrites, key: Buffer): void {

@@ -5,7 +5,7 @@
  *     put ──► open ──committed──► waiting ──first slice──► writing ──last slice──► engine
  *
  * Reads ask the stages from left to right. Restored rows come from the changelog, so they are
- * committed: they begin in `waiting`.
+ * committed: they begin in `waiting`, packed (see packed-rows.ts), since there are many of them.
  */
 import { assert } from '../base/assert.ts'
 import type { KvEngine, KvRange } from '../kv/kv.ts'
@@ -16,12 +16,15 @@ import type { EngineTable } from './engine-table.ts'
 import type { Rows } from './entry-table.ts'
 import { MergedRows, type RowSource } from './merged-rows.ts'
 import type { OffsetTable } from './offset-table.ts'
-import { Pins, type Pin } from './pins.ts'
+import { PackedRows } from './packed-rows.ts'
+import { Pins } from './pins.ts'
 import type { RestoreBudget } from './restore-budget.ts'
+import type { Pin, RowStage } from './row-stage.ts'
+import type { ChangelogRow } from './state-store.ts'
 import type { StoredFormat, StoredRow, StoredValue } from './stored-value.ts'
 
-/** Beyond so many runs, restoring waits for the engine. */
-const restoreRunsMax = 2
+/** Who restores heeds the budget; who does not waits for the engine at this multiple of it. */
+const overrunMax = 2
 
 /** What a table asks of the buffer that it belongs to. */
 export interface PinnedTableHost {
@@ -68,14 +71,17 @@ export class PinnedTable implements ByteTable {
   readonly rows: EngineTable
   readonly format: StoredFormat
   readonly #host: PinnedTableHost
+  readonly #keyBytesMax: number
   #open = new Pins()
-  #waiting = new Pins()
-  #writing: Pins | undefined
+  #waiting: RowStage = new Pins()
+  #writing: RowStage | undefined
   /** What `waiting` stands for; undefined: nothing new. */
   #waitingOffset: number | undefined
   #writingOffset: number | undefined
   #engineOffset: number | undefined
   #isRestoring = false
+  /** Was written while restoring: its memory is used again. */
+  #spare: PackedRows | undefined
 
   constructor(
     name: string,
@@ -86,16 +92,18 @@ export class PinnedTable implements ByteTable {
     this.rows = rows
     this.format = format
     this.#host = host
+    this.#keyBytesMax = host.engine.keyBytesMax
     this.#engineOffset = host.offsets.get(name)
   }
 
   get keyBytesMax(): number {
-    return this.#host.engine.keyBytesMax
+    return this.#keyBytesMax
   }
 
   get(key: Buffer, text: string): StoredValue | undefined {
-    const pin = this.#open.get(text) ?? this.#waiting.get(text) ?? this.#writing?.get(text)
-    if (pin !== undefined) return pin.value === null ? undefined : (pin as StoredValue)
+    const change =
+      this.#open.get(key, text) ?? this.#waiting.get(key, text) ?? this.#writing?.get(key, text)
+    if (change !== undefined) return change.value === null ? undefined : (change as StoredValue)
     const bytes = this.rows.get(key, text)
     return bytes && this.format.decode(bytes)
   }
@@ -108,7 +116,7 @@ export class PinnedTable implements ByteTable {
 
   /** Before anything is written: in the changelog, the row would keep the store from ever being restored. */
   #assertStorable(key: Buffer, value: Buffer | null): void {
-    if (value !== null) assertKeyLength(this.name, key, this.keyBytesMax)
+    if (value !== null) assertKeyLength(this.name, key, this.#keyBytesMax)
   }
 
   scan(range: KvRange): StoredRows {
@@ -155,14 +163,26 @@ export class PinnedTable implements ByteTable {
   }
 
   restore(key: Buffer, value: Buffer | null, timestamp: number): void {
-    if (!this.#isRestoring) this.#beginRestoring()
     this.#assertStorable(key, value)
-    this.#waiting.set({
-      text: keyText(key),
-      key: Buffer.from(key),
-      value: value && Buffer.from(value),
-      timestamp,
-    })
+    this.#restored().add(key, value, timestamp)
+  }
+
+  restoreRow(row: ChangelogRow): void {
+    const { buffer, keyStart, keyEnd, hasValue } = row
+    if (hasValue && keyEnd - keyStart > this.#keyBytesMax) {
+      assertKeyLength(this.name, buffer.subarray(keyStart, keyEnd), this.#keyBytesMax)
+    }
+    this.#restored().addRow(row)
+  }
+
+  /** Where restored rows wait. */
+  #restored(): PackedRows {
+    if (!this.#isRestoring) this.#beginRestoring()
+    if (this.#waiting instanceof PackedRows) return this.#waiting
+    const rows = new PackedRows(this.format)
+    for (const pin of this.#waiting.values()) rows.set(pin)
+    this.#waiting = rows
+    return rows
   }
 
   #beginRestoring(): void {
@@ -172,13 +192,14 @@ export class PinnedTable implements ByteTable {
 
   #endRestoring(): void {
     this.#isRestoring = false
+    this.#spare = undefined
     this.#host.budget.end()
   }
 
   restored(offset: number): void {
     this.#waitingOffset = offset + 1
     this.rows.committed()
-    const bytesMax = restoreRunsMax * this.#host.budget.runBytes
+    const bytesMax = overrunMax * this.#host.budget.heldBytesMax
     while (this.pinnedBytes() > bytesMax && this.#host.writeSlice());
   }
 
@@ -225,12 +246,13 @@ export class PinnedTable implements ByteTable {
   beginWrite(): void {
     this.#writing = this.#waiting
     this.#writingOffset = this.#waitingOffset
-    this.#waiting = new Pins()
+    this.#waiting = this.#spare ?? new Pins()
+    this.#spare = undefined
     this.#waitingOffset = undefined
     this.rows.beginWrite()
   }
 
-  get writing(): Pins | undefined {
+  get writing(): RowStage | undefined {
     return this.#writing
   }
 
@@ -242,6 +264,9 @@ export class PinnedTable implements ByteTable {
   /** What was being written is in the engine. */
   endWrite(): void {
     this.#engineOffset = this.#writingOffset ?? this.#engineOffset
+    const written = this.#writing
+    if (this.#isRestoring && written instanceof PackedRows && written.recycle())
+      this.#spare = written
     this.#writing = undefined
     this.#writingOffset = undefined
     this.rows.endWrite()

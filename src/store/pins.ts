@@ -1,21 +1,18 @@
-import { SortedRows, type SortedCursor, type SortedRow, type TextRange } from '../kv/sorted-rows.ts'
-
-/** A change that is not in the engine yet. Never changed: replaced. */
-export interface Pin extends SortedRow {
-  readonly key: Buffer
-  /** Null: the row is deleted. */
-  readonly value: Buffer | null
-  readonly timestamp: number
-}
+import { SortedRows, type SortedCursor, type TextRange } from '../kv/sorted-rows.ts'
+import type { Pin, RowStage, SliceLimits, StageWrite, WriteTarget } from './row-stage.ts'
+import { SortedRuns } from './sorted-runs.ts'
 
 /** One pin: its object, its place in the Map, the objects of two Buffers. */
 const pinOverheadBytes = 256
+
+/** Rows that one slice sorts. */
+const sortedPerSlice = 1024
 
 const sizeOf = ({ text, value }: Pin): number =>
   pinOverheadBytes + text.length * 2 + (value?.length ?? 0)
 
 /** The last change of each key in some stretch of time; put in order only when somebody scans. */
-export class Pins {
+export class Pins implements RowStage {
   readonly #pins = new Map<string, Pin>()
   #order: SortedRows<Pin> | undefined
   #bytes = 0
@@ -29,7 +26,7 @@ export class Pins {
     return this.#bytes
   }
 
-  get(text: string): Pin | undefined {
+  get(_key: Buffer, text: string): Pin | undefined {
     return this.#pins.get(text)
   }
 
@@ -51,5 +48,36 @@ export class Pins {
       for (const pin of this.#pins.values()) this.#order.add(pin)
     }
     return this.#order.view().cursor(range)
+  }
+
+  beginWrite(): StageWrite {
+    return new PinsWrite(this.#pins.values())
+  }
+}
+
+/** Sorts all in small steps, then writes them. */
+class PinsWrite implements StageWrite {
+  readonly #runs: SortedRuns<Pin>
+  #isSorted = false
+
+  constructor(pins: Iterator<Pin>) {
+    this.#runs = new SortedRuns(pins)
+  }
+
+  slice({ transaction, rows: table, format }: WriteTarget, limits: SliceLimits): boolean {
+    if (!this.#isSorted) {
+      this.#isSorted = !this.#runs.sortRun(sortedPerSlice)
+      return true
+    }
+    let bytes = 0
+    for (let rows = 0; rows < limits.rows && bytes < limits.bytes; rows += 1) {
+      const pin = this.#runs.next()
+      if (pin === undefined) return false
+      const { key, value, timestamp } = pin
+      if (value === null) table.delete(transaction, key)
+      else table.put(transaction, key, format.encode(value, timestamp))
+      bytes += key.length + (value?.length ?? 0)
+    }
+    return true
   }
 }

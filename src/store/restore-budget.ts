@@ -4,6 +4,8 @@ const bytesMaxDefault = 64 * 1024 * 1024
 const runBytesMax = 4 * 1024 * 1024
 /** However many tables restore. */
 const runBytesMin = 256 * 1024
+/** Runs of a table, the one that is being written among them. */
+const runsMax = 2
 
 /**
  * What the tables that restore may gather in memory, all of a worker together: rows come faster than
@@ -35,7 +37,12 @@ export class RestoreBudget {
 
   /** Rows of a table are gathered to this many bytes before they are written. */
   get runBytes(): number {
-    const share = this.#bytesMax / this.#sharers / 2 / Math.max(1, this.#restoring)
+    const share = this.#bytesMax / this.#sharers / runsMax / Math.max(1, this.#restoring)
     return Math.min(runBytesMax, Math.max(runBytesMin, share))
+  }
+
+  /** With more than that, a table gets nothing to restore until its engine has taken some. */
+  get heldBytesMax(): number {
+    return runsMax * this.runBytes
   }
 }

@@ -16,10 +16,10 @@
  * A segment expires at once for readers. Its table goes only when the commit in which it expired is in
  * the engine: after a crash, the engine must have what an earlier commit saw.
  */
-import type { KvEngine, KvIterator, KvRange, KvTable } from '../kv/kv.ts'
+import type { KvEngine, KvIterator, KvRange, KvTable, PackedRow } from '../kv/kv.ts'
 import { keyText } from '../kv/sorted-rows.ts'
 import type { StoredRows } from './byte-table.ts'
-import type { EngineTable, EngineWrites } from './engine-table.ts'
+import { putPackedRow, type EngineTable, type EngineWrites } from './engine-table.ts'
 import { plainFormat, type StoredFormat, type StoredRow } from './stored-value.ts'
 import { OffsetTable } from './offset-table.ts'
 import { readTime, timeBytes, writeTime } from './time-bytes.ts'
@@ -168,8 +168,9 @@ export class SegmentTables implements EngineTable {
     this.#drop(this.#writingBefore)
   }
 
-  #segment(key: Buffer): Segment | undefined {
-    const id = readTime(key, 0)
+  /** `keyStart`: where the key begins in the bytes. */
+  #segment(bytes: Buffer, keyStart = 0): Segment | undefined {
+    const id = readTime(bytes, keyStart)
     const latest = this.#latest
     if (latest?.id === id) return latest
     const segment = this.#segments.get(id)
@@ -188,6 +189,17 @@ export class SegmentTables implements EngineTable {
     if (segment === undefined || this.#isExpired(segment.id, this.#writingBefore)) return
     writes.put(segment.table, key.subarray(segmentBytes), value)
     if (segment.index !== undefined) writes.put(segment.index, this.#indexKey(key), noValue)
+  }
+
+  putRow(writes: EngineWrites, row: PackedRow): void {
+    const segment = this.#segment(row.bytes, row.keyStart)
+    if (segment === undefined || this.#isExpired(segment.id, this.#writingBefore)) return
+    if (segment.index !== undefined) {
+      const key = row.bytes.subarray(row.keyStart, row.valueStart)
+      writes.put(segment.index, this.#indexKey(key), noValue)
+    }
+    row.keyStart += segmentBytes
+    putPackedRow(writes, segment.table, row)
   }
 
   #indexKey(key: Buffer): Buffer {

@@ -79,6 +79,18 @@ export type FlushListener<K, V> = (
   timestamp: number,
 ) => void
 
+/** A record of a changelog where it lies; a RecordBatchReader is one. */
+export interface ChangelogRow {
+  readonly buffer: Buffer
+  readonly keyStart: number
+  readonly keyEnd: number
+  /** False: a tombstone. */
+  readonly hasValue: boolean
+  readonly valueStart: number
+  readonly valueEnd: number
+  readonly timestamp: number
+}
+
 /**
  * A store as the task sees it: to restore, flush, commit and close. What processors see are the
  * typed interfaces, such as KeyValueStore. Java's StateStore.
@@ -93,6 +105,8 @@ export interface StateStore {
   readonly logged: boolean
   /** One record of the changelog, while restoring. Null: a tombstone. Both are borrowed. */
   restore(key: Buffer, value: Buffer | null, timestamp: number): void
+  /** As `restore`, for a store that needs no Buffer for each of both. */
+  restoreRow?(row: ChangelogRow): void
   /** In place of `restore`, for a store that needs the whole record. Key and value are borrowed. */
   restoreRecord?(key: Buffer, value: Buffer | null, record: ChangelogRecord): void
   /** Makes all restored rows durable up to and including that changelog offset. */

@@ -27,6 +27,10 @@ const twoTo32 = 0x1_0000_0000
 /** Writes and reads the values of one table. */
 export interface StoredFormat {
   readonly isTimestamped: boolean
+  /** Bytes in front of the value. */
+  readonly headerBytes: number
+  /** Writes them. */
+  writeHeader(target: Buffer, at: number, timestamp: number): void
   /** In a Buffer of its own, unless there is nothing to add. */
   encode(value: Buffer, timestamp: number): Buffer
   decode(bytes: Buffer): StoredValue
@@ -35,18 +39,26 @@ export interface StoredFormat {
 /** The value alone. */
 export const plainFormat: StoredFormat = {
   isTimestamped: false,
+  headerBytes: 0,
+  writeHeader: () => undefined,
   encode: (value) => value,
   decode: (bytes) => ({ value: bytes, timestamp: noTimestamp }),
+}
+
+function writeTimestamp(target: Buffer, at: number, timestamp: number): void {
+  const high = Math.floor(timestamp / twoTo32)
+  target.writeInt32BE(high, at)
+  target.writeUInt32BE(timestamp - high * twoTo32, at + 4)
 }
 
 /** The timestamp as a Java long, then the value. */
 export const timestampedFormat: StoredFormat = {
   isTimestamped: true,
+  headerBytes: timestampBytes,
+  writeHeader: writeTimestamp,
   encode: (value, timestamp) => {
     const bytes = Buffer.allocUnsafe(timestampBytes + value.length)
-    const high = Math.floor(timestamp / twoTo32)
-    bytes.writeInt32BE(high)
-    bytes.writeUInt32BE(timestamp - high * twoTo32, 4)
+    writeTimestamp(bytes, 0, timestamp)
     bytes.set(value, timestampBytes)
     return bytes
   },

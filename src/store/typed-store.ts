@@ -7,6 +7,7 @@ import type { RangeOptions, StoreIterator } from './key-value-store.ts'
 import { LayeredStore } from './layered-store.ts'
 import { ReadView } from './read-view.ts'
 import type { Shape } from './row-iterator.ts'
+import type { ChangelogRow } from './state-store.ts'
 
 /** A store of keys and values; what reading and writing look like is for its heirs. */
 export abstract class TypedStore<K, V> extends LayeredStore<K, V> {
@@ -21,6 +22,17 @@ export abstract class TypedStore<K, V> extends LayeredStore<K, V> {
     shape: Shape<K, V, T>,
   ): StoreIterator<T> {
     return this.iterate(this.entries.scan(prefixRange(this.name, prefix, options)), shape)
+  }
+
+  restoreRow(row: ChangelogRow): void {
+    const { bytes } = this
+    if (bytes.restoreRow !== undefined) {
+      bytes.restoreRow(row)
+      return
+    }
+    const { buffer, keyStart, keyEnd, valueStart, valueEnd } = row
+    const value = row.hasValue ? buffer.subarray(valueStart, valueEnd) : null
+    this.restore(buffer.subarray(keyStart, keyEnd), value, row.timestamp)
   }
 
   /** What queries read: see {@link ReadView}. */

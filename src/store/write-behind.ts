@@ -17,23 +17,17 @@ import type { KvEngine, KvTransaction } from '../kv/kv.ts'
 import { SingleTable, type EngineTable } from './engine-table.ts'
 import { OffsetTable } from './offset-table.ts'
 import { PinnedTable, type PinnedTableHost } from './pinned-table.ts'
-import type { Pin } from './pins.ts'
 import { RestoreBudget } from './restore-budget.ts'
-import { SortedRuns } from './sorted-runs.ts'
+import type { StageWrite } from './row-stage.ts'
 import type { StoredFormat } from './stored-value.ts'
 
-/** Rows that one slice sorts. */
-const sortedPerSlice = 1024
-/** Rows that one slice writes: a millisecond or two. */
-const writtenPerSlice = 256
-/** Bytes that one slice writes, whatever the number of rows. */
-const writtenBytesPerSlice = 256 * 1024
+/** What one slice writes: a millisecond or two, whatever the size of rows. */
+const sliceLimits = { rows: 256, bytes: 256 * 1024 }
 
 /** One table of a batch, and how far it is. */
 interface TableWrite {
   readonly table: PinnedTable
-  readonly runs: SortedRuns<Pin>
-  isSorted: boolean
+  readonly write: StageWrite
 }
 
 /** The batch that is being written. */
@@ -97,10 +91,12 @@ export class WriteBehind implements PinnedTableHost {
     }
     const { transaction, writes } = this.#batch
     try {
-      const write = writes.at(-1)
-      if (write === undefined) this.#commit(this.#batch)
-      else if (!write.isSorted) write.isSorted = !write.runs.sortRun(sortedPerSlice)
-      else if (!this.#writeRows(transaction, write)) writes.pop()
+      const last = writes.at(-1)
+      if (last === undefined) this.#commit(this.#batch)
+      else {
+        const { rows, format } = last.table
+        if (!last.write.slice({ transaction, rows, format }, sliceLimits)) writes.pop()
+      }
     } catch (error) {
       // Rows were taken that are not written: going on would leave them out.
       transaction.discard()
@@ -124,24 +120,9 @@ export class WriteBehind implements PinnedTableHost {
     for (const table of this.#tables) {
       const { writing } = table
       if (writing === undefined) continue
-      writes.push({ table, runs: new SortedRuns(writing.values()), isSorted: false })
+      writes.push({ table, write: writing.beginWrite() })
     }
     return writes.length === 0 ? undefined : { transaction: this.engine.begin(), writes }
-  }
-
-  /** False when there are no more rows. */
-  #writeRows(transaction: KvTransaction, { table, runs }: TableWrite): boolean {
-    const { rows: engineTable, format } = table
-    let bytes = 0
-    for (let rows = 0; rows < writtenPerSlice && bytes < writtenBytesPerSlice; rows += 1) {
-      const pin = runs.next()
-      if (pin === undefined) return false
-      const { key, value, timestamp } = pin
-      if (value === null) engineTable.delete(transaction, key)
-      else engineTable.put(transaction, key, format.encode(value, timestamp))
-      bytes += key.length + (value?.length ?? 0)
-    }
-    return true
   }
 
   #commit({ transaction }: Batch): void {

@@ -59,6 +59,10 @@ export class StandbyTask implements Task {
     return applied
   }
 
+  isRestoreFull(changelog: TaskChangelog): boolean {
+    return this.#stateManager.isRestoreFull(changelog)
+  }
+
   passOver(changelog: TaskChangelog, offset: number): void {
     assert(this.#state === 'running', `standby ${this.id} runs`)
     this.#stateManager.passOver(changelog, offset)

@@ -148,6 +148,29 @@ test('a standby follows its changelog, and can be read', () => {
   expect(metrics.recordsRestored.value).toBe(0)
 })
 
+test('a task that restores is full until its engine has taken what waits', () => {
+  const { manager } = setup()
+  const task = manager.create('0_0')
+  manager.initialize('0_0', [])
+  const key = 'k'.repeat(1000)
+  let offset = 0
+  while (!task.isRestoreFull(changelogOf(task)) && offset < 100_000) {
+    task.restore(changelogOf(task), rows(offset, [`${offset}${key}`, 1]), Infinity)
+    offset += 1
+  }
+  // Two runs of 4 MB, of a little more than 1 kB for each row.
+  expect(offset).toBeGreaterThan(7500)
+  expect(offset).toBeLessThan(8500)
+  let slices = 0
+  while (task.isRestoreFull(changelogOf(task)) && slices < 1000) {
+    task.writeBehind()
+    slices += 1
+  }
+  expect(slices).toBeLessThan(1000)
+  expect(slices).toBeGreaterThan(10)
+  expect(countOf(task, `${offset - 1}${key}`)).toBe(1)
+})
+
 test('a standby that becomes active keeps its stores open, and begins where it was', () => {
   const { manager, engines, written } = setup()
   const standby = manager.standbys.create('0_0')

@@ -184,10 +184,10 @@ export class StateManager {
         while (reader.next()) {
           const { offset } = reader
           if (offset < changelog.position || offset >= endOffset) continue
-          const key = reader.key()
           // Nobody writes such a record; without a key it says nothing about any row.
-          if (key === null) continue
-          this.#restoreRecord(store, changelog, key)
+          if (!reader.hasKey) continue
+          if ('restoreRow' in store) store.restoreRow(reader)
+          else this.#restoreRecord(store, changelog, reader.key() ?? noBytes)
           restored += 1
         }
         changelog.position = Math.max(changelog.position, Math.min(reader.nextOffset, endOffset))
@@ -200,6 +200,13 @@ export class StateManager {
     // With each batch: a restore that is cut short goes on from there, and what is pinned is bounded.
     if (changelog.position > 0) store.restored(changelog.position - 1)
     return restored
+  }
+
+  /** See {@link Task.isRestoreFull}. */
+  isRestoreFull({ store }: TaskChangelog): boolean {
+    const { restoreBudget } = this.#options
+    const bytes = this.#stores.get(store)?.dirtyBytes() ?? 0
+    return restoreBudget !== undefined && bytes > restoreBudget.heldBytesMax
   }
 
   /** See {@link Task.passOver}. */

@@ -177,6 +177,10 @@ export class StreamTask implements Task, ContextTask {
     return restored
   }
 
+  isRestoreFull(changelog: TaskChangelog): boolean {
+    return this.#stateManager.isRestoreFull(changelog)
+  }
+
   passOver(changelog: TaskChangelog, offset: number): void {
     assert(this.#state === 'restoring', `task ${this.id} restores`)
     this.#stateManager.passOver(changelog, offset)

@@ -63,6 +63,8 @@ export interface Task {
    * everything that was read, transaction markers and compacted offsets included.
    */
   restore(changelog: TaskChangelog, records: Buffer, endOffset: number): number
+  /** Its store has as much to write as it may have: nothing more is to be restored until it has written. */
+  isRestoreFull(changelog: TaskChangelog): boolean
   /** Nothing is left in a changelog before that offset: the position moves there. */
   passOver(changelog: TaskChangelog, offset: number): void
   /** The store of that name, for queries; undefined: there is none, or it is not open yet. */
