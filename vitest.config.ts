@@ -7,12 +7,12 @@ const source = (path: string): string => fileURLToPath(new URL(`./src/${path}`, 
 export const bothProtocols = [
   'test/integration/exactly-once.test.ts',
   'test/integration/standbys.test.ts',
+  'test/integration/static-restart.test.ts',
   'test/integration/streams.test.ts',
   'test/integration/streams-close.test.ts',
   'test/integration/streams-load.test.ts',
   'test/integration/streams-restore.test.ts',
   'test/integration/uncaught-errors.test.ts',
-  'test/integration/exactly-once.test.ts',
 ] as const
 
 export default defineConfig({

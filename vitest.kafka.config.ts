@@ -24,6 +24,9 @@ const shorter = [
   'test/integration/exactly-once.test.ts',
 ]
 
+/** Three processes that are killed one after the other take too long for every run. */
+const kills = ['test/integration/exactly-once-kill.test.ts']
+
 const streamsProtocol = 'test/integration/streams-protocol.test.ts'
 
 /** The tests on one release: they share a broker that is there for this run. */
@@ -65,7 +68,7 @@ const projects = [
   onKafka('4.4.0', 0, [...engine, 'test/kafka/**/*.test.ts'], ['test/kafka/java-programs.ts']),
   onKafka('4.2.1', 1, shorter),
   onKafka('3.9.2', 2, shorter),
-  onKafka('4.4.0', 3, bothProtocols, [], 'streams'),
+  onKafka('4.4.0', 3, [...bothProtocols, ...kills], [], 'streams'),
   onKafka('4.2.1', 4, [...shorter, streamsProtocol], [], 'streams'),
 ]
 

@@ -9,17 +9,18 @@ import { randomInteger, seededRandom, type Random } from '../../src/base/random.
 import { fetchCommittedOffsets, listOffsets } from '../../src/client/offsets.ts'
 import { partitionForKey } from '../../src/protocol/murmur2.ts'
 import { serdes } from '../../src/serde/serdes.ts'
-import { TestCluster } from './test-cluster.ts'
+import { TestCluster, groupProtocol } from './test-cluster.ts'
 import { until } from './until.ts'
 
 /**
  * `MILLPOND_KILL_SECONDS=300 npx vitest test/integration/exactly-once-kill.test.ts` is the long form: so
- * long, one instance is killed every five seconds.
+ * long, one instance is killed every five seconds. It prints what it has done.
  */
 const killSeconds = Number(process.env['MILLPOND_KILL_SECONDS'] ?? 0)
 const isLong = killSeconds > 0
 const killIntervalMs = 5000
-const rounds = isLong ? Math.ceil((killSeconds * 1000) / killIntervalMs) : 6
+/** The short form ends after so many, the long one by the clock. */
+const roundsOfShort = 6
 /** Records that come in at once; there are always more to come. */
 const recordsPerWrite = 100
 /** Nothing is written while the application is so far behind. */
@@ -49,7 +50,8 @@ class Instances implements AsyncDisposable {
     const cluster = this.#cluster
     const topics = ['input', 'copies'].map((short) => cluster.name(short))
     const directory = join(cluster.directory, `instance-${index}`)
-    const settings = [cluster.address, cluster.name('counts'), ...topics, directory, `${sessionMs}`]
+    const names = [cluster.address, cluster.name('counts'), ...topics, directory]
+    const settings = [...names, `${sessionMs}`, groupProtocol]
     const child = spawn(process.execPath, ['--import', 'tsx', program, ...settings], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
@@ -163,14 +165,19 @@ test(
     await using instances = new Instances(cluster)
     const topics = { input: cluster.name('input'), copies: cluster.name('copies') }
     const isOver = new AbortController()
+    const startedAt = systemClock.monotonic()
+    const done = { SIGKILL: 0, SIGTERM: 0 }
     const load = writeUntil(isOver.signal, input, () => committed(cluster, topics.input))
-    for (let round = 0; round < rounds; round += 1) {
+    const isDone = (round: number): boolean =>
+      isLong ? systemClock.monotonic() - startedAt >= killSeconds * 1000 : round === roundsOfShort
+    for (let round = 0; !isDone(round); round += 1) {
       if (isLong) await sleep(systemClock, killIntervalMs, signal)
       // Copies that have just been written are most likely not committed.
       const some = (await endOf(cluster, topics.copies)) + 100 + randomInteger(random, 1000)
       await until(async () => (await endOf(cluster, topics.copies)) > some, signal)
       const how = round % 4 === 3 ? 'SIGTERM' : 'SIGKILL'
       await instances.replace(randomInteger(random, instanceCount), how)
+      done[how] += 1
     }
     isOver.abort()
     await load
@@ -187,5 +194,9 @@ test(
     expect(copies).toEqual(Array.from({ length: input.written }, (_, index) => index))
     expect(sorted(await countsIn(cluster, 'by-key'))).toEqual(sorted(input.byKey))
     expect(sorted(await countsIn(cluster, 'by-value'))).toEqual(sorted(input.byValue))
+    const seconds = Math.round((systemClock.monotonic() - startedAt) / 1000)
+    const { written: records, byKey } = input
+    if (isLong)
+      console.log(JSON.stringify({ groupProtocol, records, keys: byKey.size, ...done, seconds }))
   },
 )

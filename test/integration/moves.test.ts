@@ -8,7 +8,6 @@ import {
   counts,
   held,
   heldByAll,
-  isEqual,
   poem,
   startedCluster,
   wordCount,
@@ -79,49 +78,3 @@ test('an instance that is cut off does not answer as the owner, and does when it
   await until(async () => (await refusal()) === undefined, signal)
   expect(await held(a)).toEqual(counts)
 })
-
-test(
-  'a rolling restart of static instances moves no task, and the others notice nothing',
-  classicOnly,
-  async ({ signal }) => {
-    await using cluster = await startedCluster(6)
-    const start = async (name: string): Promise<KafkaStreams> => {
-      const streams = cluster.streams(wordCount(cluster), name, {
-        groupInstanceId: name,
-        sessionTimeout: 20_000,
-        standbyReplicas: 1,
-      })
-      await streams.start()
-      return streams
-    }
-    const names = ['a', 'b', 'c']
-    const instances = new Map<string, KafkaStreams>()
-    for (const name of names) instances.set(name, await start(name))
-    const shown = (): string[] =>
-      [...instances].map(([name, streams]) => {
-        const tasks = streams.localTasks().map(({ id, role }) => `${role} ${id}`)
-        return `${name}: ${tasks.sort().join(', ')}`
-      })
-    await cluster.write('lines', poem)
-    const all = (): Promise<Record<string, number> | undefined> =>
-      heldByAll(...instances.values()).catch(() => undefined)
-    // Six tasks with stores and six without, and a standby for each of the former.
-    const isEven = (): boolean =>
-      [...instances.values()].every(
-        (one) => activeIds(one).length === 4 && one.localTasks().length === 6,
-      )
-    await until(async () => isEven() && isEqual(counts, (await all()) ?? {}), signal)
-    const before = shown()
-    const changes: string[] = []
-    for (const name of names) {
-      for (const [other, streams] of instances)
-        if (other !== name) streams.on('stateChange', (now) => changes.push(`${other}: ${now}`))
-      await instances.get(name)?.close()
-      instances.set(name, await start(name))
-      await cluster.write('lines', poem)
-    }
-    expect(await until(async () => (await all())?.['to'] === 4 * counts.to, signal)).toBe(true)
-    expect(shown()).toEqual(before)
-    expect(changes.filter((change) => !/pending-shutdown|not-running/.test(change))).toEqual([])
-  },
-)

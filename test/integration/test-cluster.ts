@@ -35,7 +35,7 @@ export interface ReadRecord {
 export const realKafka: string | undefined = process.env['MILLPOND_TEST_KAFKA'] || undefined
 
 /** The protocol of the groups of instances, unless a test says which; `vitest.config.ts` runs tests with both. */
-const groupProtocol: 'classic' | 'streams' =
+export const groupProtocol: 'classic' | 'streams' =
   process.env['MILLPOND_TEST_GROUP_PROTOCOL'] === 'streams' ? 'streams' : 'classic'
 
 /**
