@@ -2,6 +2,7 @@ import type { Clock, Timer } from '../base/clock.ts'
 import { shownValue } from '../base/shown-value.ts'
 import { StreamsError, messageOf } from '../errors.ts'
 import type { AnyStore } from '../store/descriptor.ts'
+import { AbortWatch } from './abort-watch.ts'
 import type { PointQuestion, ScanQuestion } from './partition-question.ts'
 import {
   isAnswerTo,
@@ -35,7 +36,7 @@ import type {
 const askedMax = 256
 
 /** Questions that wait here. */
-const waitingMax = 65_536
+const waitingMax = 16_384
 
 /** Milliseconds that a thread has for an answer. It answers between two records: one that takes so long hangs. */
 const answerTimeoutMs = 30_000
@@ -66,6 +67,7 @@ export class PortQueries implements WorkerQueries {
   /** By number, in the order in which they were asked. */
   readonly #asked = new Map<number, OpenQuestion>()
   readonly #waiting = new Map<number, OpenQuestion>()
+  readonly #aborts = new AbortWatch()
   #outbox: OpenQuestion[] = []
   #ends: number[] = []
   #held: HeldStores = {}
@@ -225,13 +227,9 @@ export class PortQueries implements WorkerQueries {
     return new Promise<unknown>((resolve, reject) => {
       assertNotAborted({ store, signal })
       if (this.#isClosed) throw goneError(ask)
-      const abort = (): void => {
+      const forget = this.#aborts.watch(signal, () => {
         this.#abort(id)
-      }
-      signal?.addEventListener('abort', abort, { once: true })
-      const forget = (): void => {
-        signal?.removeEventListener('abort', abort)
-      }
+      })
       const question = { id, ask, resolve, reject, forget, sentAt: 0 }
       if (this.#asked.size < askedMax) this.#send(question)
       else if (this.#waiting.size < waitingMax) this.#waiting.set(id, question)
@@ -257,11 +255,13 @@ export class PortQueries implements WorkerQueries {
   }
 
   #post(): void {
+    // Not when a place becomes free: what waits may be given up in the same turn.
+    this.#sendWaiting()
     const questions = this.#outbox
     const ends = this.#ends
     this.#outbox = []
     this.#ends = []
-    if (this.#isClosed) return
+    if (this.#isClosed || questions.length + ends.length === 0) return
     const now = this.#options.clock.monotonic()
     for (const question of questions) question.sentAt = now
     const messages = questions.map(({ id, ask }) => ({ id, ...ask }))
@@ -314,7 +314,6 @@ export class PortQueries implements WorkerQueries {
   #giveUp({ id }: OpenQuestion): void {
     this.#asked.delete(id)
     this.#end(id)
-    this.#sendWaiting()
   }
 
   #sendWaiting(): void {

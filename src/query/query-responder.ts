@@ -39,7 +39,7 @@ const scanRowsMax = 256
 const scanBytesMax = 1024 * 1024
 
 /** Scans that are open at a time. */
-const openScansMax = 1024
+const openScansMax = 256
 
 /** Milliseconds for which a scan stays open although nobody asks for its next rows: it holds old pages of its engine. */
 const scanIdleMs = 600_000
