@@ -334,6 +334,11 @@ const errorTable = {
     (c) =>
       `The group ${text(c['groupId'])} keeps the topology with which its members began, and this program has another one. Stop all instances, start one with groupProtocol: 'classic' and stop it again: the group then forgets the topology, and keeps what was committed. Or give the program an applicationId of its own.`,
   ),
+  WORKER_DIED: row(
+    500,
+    'retriable',
+    (c) => `The thread of worker ${text(c['worker'])} has ended before its time${detail(c)}.`,
+  ),
   STREAMS_STATE_INVALID: row(
     500,
     'final',

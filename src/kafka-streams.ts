@@ -1,4 +1,5 @@
 import { assertMethodOptions } from './base/assert-options.ts'
+import { assert } from './base/assert.ts'
 import { assertSignal } from './base/assert-signal.ts'
 import { LimitedLog } from './base/limited-log.ts'
 import { Outcome } from './base/outcome.ts'
@@ -34,9 +35,12 @@ import {
   type LocalWorkerInfo,
   type StreamsMetadata,
 } from './runtime/streams-metadata.ts'
+import { stopApplication } from './runtime/worker-membership.ts'
 import { canTransition, type StreamsState } from './runtime/streams-state.ts'
 import type { AnyStore } from './store/descriptor.ts'
 import type { StateDirectory } from './store/state-directory.ts'
+import { assertPortable, loadTopologyModule } from './threads/topology-module.ts'
+import { WorkerThreads, threadedTarget } from './threads/worker-threads.ts'
 import { assertTopology } from './topology/assert-topology.ts'
 import { hasPatterns } from './topology/matched-topics.ts'
 import type { Topology } from './topology/topology.ts'
@@ -68,11 +72,16 @@ export type {
  */
 export class KafkaStreams implements AsyncDisposable {
   readonly metrics: StreamsMetrics
-  readonly #topology: Topology
-  readonly #config: ResolvedConfig
+  /** URL of the module that exports the topology: workers run in threads then. */
+  readonly #module: string | undefined
+  readonly #given: StreamsConfig
+  /** Undefined until the module is imported. */
+  #topology: Topology | undefined
+  #config: ResolvedConfig
   readonly #ports: Ports
   readonly #log: LimitedLog
   readonly #view: InstanceView
+  readonly #target: QueryTarget
   readonly #emitter = new StreamsEmitter()
   readonly #running = new Outcome()
   readonly #closed = new Outcome()
@@ -81,6 +90,7 @@ export class KafkaStreams implements AsyncDisposable {
   readonly #wait: DirectoryWait
   #directory: StateDirectory | undefined
   #workers: InstanceWorkers | undefined
+  #threads: WorkerThreads | undefined
   #isPaused = false
   #failure: Error | undefined
   /** Aborted when `close` runs out of time: what fails after it is no news. */
@@ -93,34 +103,28 @@ export class KafkaStreams implements AsyncDisposable {
    * @param ports the world: time, chance, network, files. Default this machine; a simulation gives
    *   its own.
    */
-  constructor(topology: Topology, config: StreamsConfig, ports: Ports = systemPorts) {
-    assertTopology(topology)
-    if (topology.subtopologies.length === 0 && topology.globalStores.length === 0) {
-      throw new StreamsError('TOPOLOGY_INVALID', { detail: 'it reads no topic' })
-    }
-    this.#topology = topology
+  constructor(topology: Topology | URL, config: StreamsConfig, ports: Ports = systemPorts) {
+    const isModule = topology instanceof URL
+    this.#module = isModule ? topology.href : undefined
+    this.#topology = isModule ? undefined : topology
+    this.#given = config
+    if (!isModule) assertRunnable(topology)
     const resolved = resolveConfig(config, ports.clock)
-    if (resolved.groupProtocol === 'streams' && hasPatterns(topology)) {
-      const detail = "brokers do not know patterns of topics yet; 'classic' does"
-      throw new StreamsError('CONFIG_INVALID', { option: 'groupProtocol', detail })
-    }
-    if (resolved.workers > 1 && ports.workersHere !== true) {
-      const detail = `several workers run in threads, which need the topology as the URL of a module: new KafkaStreams(new URL('./topology.js', import.meta.url), …)`
-      throw new StreamsError('CONFIG_INVALID', { option: 'workers', detail })
-    }
+    if (isModule) assertPortable(config)
+    else assertWithoutThreads(topology, resolved, ports)
     this.#log = new LimitedLog(resolved.log, ports.clock)
     this.#config = { ...resolved, log: this.#log }
     this.#ports = ports
     this.#wait = new DirectoryWait(ports.clock, this.#log)
     this.metrics = new StreamsMetrics()
     this.#view = new InstanceView({
-      topology,
-      applicationId: this.#config.applicationId,
+      topology: () => this.#topology,
       state: () => this.#state,
       workers: () => this.#workers?.workers ?? [],
       global: () => this.#workers?.global,
       self: this.#config.endpoint,
     })
+    this.#target = isModule ? threadedTarget(this.#view, () => this.#threads) : this.#view
   }
 
   /** Where the instance is in its life. */
@@ -313,7 +317,7 @@ export class KafkaStreams implements AsyncDisposable {
     assertDescriptor(descriptor)
     const { endpoint, applicationId } = this.#config
     const servedBy = endpoint === undefined ? applicationId : hostKey(endpoint)
-    return localStore(this.queryTarget, descriptor, servedBy)
+    return localStore(this.#target, descriptor, servedBy)
   }
 
   /**
@@ -322,7 +326,7 @@ export class KafkaStreams implements AsyncDisposable {
    * @internal
    */
   get queryTarget(): QueryTarget {
-    return this.#view
+    return this.#target
   }
 
   /**
@@ -370,6 +374,27 @@ export class KafkaStreams implements AsyncDisposable {
 
   #begin(): void {
     this.#setState('rebalancing')
+    if (this.#module === undefined || this.#topology !== undefined) this.#open()
+    else void this.#import(this.#module)
+  }
+
+  async #import(module: string): Promise<void> {
+    try {
+      const { topology, config } = await loadTopologyModule(module)
+      // It may have been closed meanwhile.
+      if (this.#state !== 'rebalancing') return
+      assertRunnable(topology)
+      const resolved = resolveConfig({ ...this.#given, ...config }, this.#ports.clock)
+      assertGroupProtocol(topology, resolved)
+      this.#config = { ...resolved, log: this.#log }
+      this.#topology = topology
+    } catch (error) {
+      return this.#failToBegin(error)
+    }
+    this.#open()
+  }
+
+  #open(): void {
     try {
       this.#directory = this.#openDirectory()
       this.#client = openInstanceClient(this.#config, this.#ports, this.#directory.processId)
@@ -378,10 +403,15 @@ export class KafkaStreams implements AsyncDisposable {
       this.#workers.start()
       void this.#workers.done.then(() => this.#workersEnded())
     } catch (error) {
-      if (this.#wait.retry(error, () => this.#begin())) return
-      this.#fail(error instanceof Error ? error : new Error(messageOf(error)))
-      void this.#finish('error')
+      if (this.#wait.retry(error, () => this.#open())) return
+      this.#failToBegin(error)
     }
+  }
+
+  #failToBegin(error: unknown): void {
+    if (this.#state !== 'rebalancing') return
+    this.#fail(error instanceof Error ? error : new Error(messageOf(error)))
+    void this.#finish('error')
   }
 
   #openDirectory(): StateDirectory {
@@ -403,24 +433,53 @@ export class KafkaStreams implements AsyncDisposable {
 
   #makeWorkers(client: KafkaClient, directory: StateDirectory): InstanceWorkers {
     const { workers } = this.#config
+    const topology = this.#topology
+    assert(topology !== undefined, 'the module of the topology was imported')
+    const threads = this.#makeThreads(client, directory, topology)
+    this.#threads = threads
     return new InstanceWorkers({
-      topology: this.#topology,
+      topology,
       config: this.#config,
       ports: this.#ports,
       client,
-      state: new DirectoryState(directory),
+      state: threads ?? new DirectoryState(directory),
       metrics: this.metrics,
-      crew: workers === 1 ? 'alone' : 'several',
+      crew: workers === 1 && threads === undefined ? 'alone' : 'several',
       numbers: Array.from({ length: workers }, (_, index) => index + 1),
+      makeWorker: threads && ((number, listener) => threads.make(number, listener)),
       listener: {
         onStatus: (status) => {
           if (this.#setState(status) && status === 'running') this.#running.resolve()
         },
+        onTasks: () => undefined,
         onRestore: (progress) => this.#emitter.restore(progress),
         onStandbyUpdate: (update) => this.#emitter.standbyUpdate(update),
         onHosts: (hosts) => this.#view.setHosts(hosts),
         onFailure: (error) => this.#fail(error),
       },
+    })
+  }
+
+  #makeThreads(
+    client: KafkaClient,
+    directory: StateDirectory,
+    topology: Topology,
+  ): WorkerThreads | undefined {
+    if (this.#module === undefined) return undefined
+    const config = this.#config
+    const { clock } = this.#ports
+    const { processId } = directory
+    return new WorkerThreads({
+      module: this.#module,
+      config: this.#given,
+      workers: config.workers,
+      directory,
+      clock,
+      log: this.#log,
+      descriptor: (store) => this.#view.descriptor(store),
+      onReport: () => this.#workers?.collect(),
+      stopApplication: (reason) =>
+        stopApplication({ config, ports: this.#ports, client, topology, processId }, reason),
     })
   }
 
@@ -440,6 +499,7 @@ export class KafkaStreams implements AsyncDisposable {
 
   async #finish(state: 'not-running' | 'error'): Promise<void> {
     this.#wait.cancel()
+    this.#threads?.close()
     await this.#client?.close()
     this.#directory?.close()
     this.#setState(state)
@@ -462,4 +522,24 @@ export class KafkaStreams implements AsyncDisposable {
     this.#emitter.stateChange(now, before)
     return true
   }
+}
+
+function assertRunnable(topology: Topology): void {
+  assertTopology(topology)
+  if (topology.subtopologies.length === 0 && topology.globalStores.length === 0) {
+    throw new StreamsError('TOPOLOGY_INVALID', { detail: 'it reads no topic' })
+  }
+}
+
+function assertGroupProtocol(topology: Topology, { groupProtocol }: ResolvedConfig): void {
+  if (groupProtocol !== 'streams' || !hasPatterns(topology)) return
+  const detail = "brokers do not know patterns of topics yet; 'classic' does"
+  throw new StreamsError('CONFIG_INVALID', { option: 'groupProtocol', detail })
+}
+
+function assertWithoutThreads(topology: Topology, config: ResolvedConfig, ports: Ports): void {
+  assertGroupProtocol(topology, config)
+  if (config.workers === 1 || ports.workersHere === true) return
+  const detail = `several workers run in threads, which need the topology as the URL of a module: new KafkaStreams(new URL('./topology.js', import.meta.url), …)`
+  throw new StreamsError('CONFIG_INVALID', { option: 'workers', detail })
 }

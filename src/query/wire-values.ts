@@ -58,7 +58,7 @@ export function writeError(error: unknown, causesLeft = causesMax): WireError {
 }
 
 /** The same, but for values that cannot be cloned, such as functions, which are shown. */
-function crossable(context: Readonly<Record<string, unknown>>): Record<string, unknown> {
+export function crossable(context: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const entries = Object.entries(context).map(([name, value]) => {
     try {
       return [name, structuredClone(value)]

@@ -6,7 +6,8 @@ import { StateDirectory } from '../store/state-directory.ts'
 import type { Topology } from '../topology/topology.ts'
 
 export interface InstanceDirectoryOptions {
-  readonly topology: Topology
+  /** Undefined: its module is not imported, so that nobody knows whether there are files. */
+  readonly topology: Topology | undefined
   readonly config: ResolvedConfig
   readonly ports: Ports
   readonly metrics: StreamsMetrics
@@ -21,10 +22,11 @@ export interface InstanceDirectoryOptions {
 export function openInstanceDirectory(options: InstanceDirectoryOptions): StateDirectory {
   const { topology, config, ports, metrics, onLost } = options
   const stores = [
-    ...topology.subtopologies.flatMap((subtopology) => subtopology.stores),
-    ...topology.globalStores.map(({ store }) => store),
+    ...(topology?.subtopologies ?? []).flatMap((subtopology) => subtopology.stores),
+    ...(topology?.globalStores ?? []).map(({ store }) => store),
   ]
-  const hasFiles = stores.some(({ descriptor }) => descriptor.persistent ?? true)
+  const hasFiles =
+    topology === undefined || stores.some(({ descriptor }) => descriptor.persistent ?? true)
   const { stateDir, applicationId, engine, log } = config
   return StateDirectory.open({
     ...ports,

@@ -1,4 +1,5 @@
 import type { Endpoint, HostMap } from '../group/membership.ts'
+import { StreamsError } from '../errors.ts'
 import { taskId, type TaskId } from '../processor/record-metadata.ts'
 import type { AnyStore } from '../store/descriptor.ts'
 import { findGlobalStore, findStore, type Topology } from '../topology/topology.ts'
@@ -8,15 +9,20 @@ import type { StreamsState } from './streams-state.ts'
 import type { HeldPartition, WorkerHandle } from './worker-handle.ts'
 
 export interface InstanceViewOptions {
-  readonly topology: Topology
-  readonly applicationId: string
+  /** Undefined: its module is not imported yet. */
+  readonly topology: () => Topology | undefined
   readonly state: () => StreamsState
   /** None before the start. */
   readonly workers: () => readonly WorkerHandle[]
-  /** Undefined before the start, and when there are no global stores. */
+  /** Undefined before the start, and when there are no global stores in this thread. */
   readonly global: () => GlobalWorker | undefined
   /** Where this instance can be asked. */
   readonly self: Endpoint | undefined
+}
+
+interface StoreNames {
+  readonly global: readonly string[]
+  readonly all: readonly string[]
 }
 
 /**
@@ -25,18 +31,33 @@ export interface InstanceViewOptions {
  */
 export class InstanceView {
   readonly #options: InstanceViewOptions
-  readonly storeNames: readonly string[]
-  readonly globalStoreNames: readonly string[]
   #hosts: HostMap | undefined
+  #names: StoreNames | undefined
 
   constructor(options: InstanceViewOptions) {
     this.#options = options
-    const { subtopologies, globalStores } = options.topology
-    this.globalStoreNames = globalStores.map(({ store }) => store.descriptor.name)
-    this.storeNames = [
-      ...subtopologies.flatMap(({ stores }) => stores.map(({ descriptor }) => descriptor.name)),
-      ...this.globalStoreNames,
-    ]
+  }
+
+  get globalStoreNames(): readonly string[] {
+    return this.#named().global
+  }
+
+  get storeNames(): readonly string[] {
+    return this.#named().all
+  }
+
+  /** Each question asks for them: they are put together once. */
+  #named(): StoreNames {
+    const topology = this.#options.topology()
+    if (topology === undefined) return { global: [], all: [] }
+    if (this.#names !== undefined) return this.#names
+    const { subtopologies, globalStores } = topology
+    const global = globalStores.map(({ store }) => store.descriptor.name)
+    const own = subtopologies.flatMap(({ stores }) =>
+      stores.map(({ descriptor }) => descriptor.name),
+    )
+    this.#names = { global, all: [...own, ...global] }
+    return this.#names
   }
 
   /** A worker has heard from the group. */
@@ -74,7 +95,8 @@ export class InstanceView {
 
   /** The store as the topology has it; undefined: there is none of that name. */
   descriptor(store: string): AnyStore | undefined {
-    const { topology } = this.#options
+    const topology = this.#options.topology()
+    if (topology === undefined) throw new StreamsError('STREAMS_NOT_STARTED', { store })
     const found = findStore(topology, store) ?? findGlobalStore(topology, store)
     // What an operator holds back is no store to anybody else.
     return found?.store.buffer === undefined ? found?.store.descriptor : undefined
@@ -160,7 +182,8 @@ export class InstanceView {
   }
 
   #taskOf(store: string, partition: number): TaskId | undefined {
-    const found = findStore(this.#options.topology, store)
+    const topology = this.#options.topology()
+    const found = topology && findStore(topology, store)
     return found === undefined ? undefined : taskId(found.subtopology.id, partition)
   }
 }

@@ -28,6 +28,8 @@ export interface InstanceWorkersOptions {
   readonly crew: 'alone' | 'several'
   /** Of the workers that begin. */
   readonly numbers: readonly number[]
+  /** Threads that share the memory of an instance, when this is one of them. Default 1. */
+  readonly sharers?: number
   /** Default: in this thread. */
   readonly makeWorker?: WorkerMaker | undefined
 }
@@ -46,6 +48,8 @@ export class InstanceWorkers {
   readonly #slots = new Map<number, WorkerSlot>()
   #measuring: Disposable | undefined
   #global: GlobalWorker | undefined
+  /** Workers in other threads share the memory as well; undefined: only those here do. */
+  #sharers: number | undefined
   #isPaused = false
   #hasBegun = false
   #hasFailed = false
@@ -57,6 +61,7 @@ export class InstanceWorkers {
     const { topology, config, metrics } = options
     const isShared = topology.globalStores.length > 0 && topology.subtopologies.length > 0
     this.#cacheBytesMax = isShared ? Math.floor(config.cacheBytes / 2) : config.cacheBytes
+    this.#sharers = options.sharers
     this.#merged = new MergedMetrics(metrics.registry)
   }
 
@@ -84,7 +89,11 @@ export class InstanceWorkers {
         restoring: global.restoreLags(),
       })
     }
-    return [...tasks, ...this.workers.flatMap((worker) => worker.tasks())]
+    const others = this.workers.flatMap((worker) => worker.tasks())
+    // Each thread has the global stores: as of one task.
+    const isOnce = ({ role }: LocalTask, index: number): boolean =>
+      role !== 'global' || others.findIndex((one) => one.role === role) === index
+    return [...tasks, ...others.filter(isOnce)]
   }
 
   /** The workers with their tasks. */
@@ -141,6 +150,7 @@ export class InstanceWorkers {
       random: ports.random,
       make: (workerListener) => this.#makeWorker(number, workerListener),
       listener: {
+        onTasks: () => listener.onTasks(),
         onRestore: (progress) => listener.onRestore(progress),
         onStandbyUpdate: (update) => listener.onStandbyUpdate(update),
         onHosts: (hosts) => listener.onHosts(hosts),
@@ -153,6 +163,11 @@ export class InstanceWorkers {
     this.#slots.set(number, slot)
     this.#shareMemory()
     return slot
+  }
+
+  /** A worker has told what it has counted. */
+  collect(): void {
+    for (const number of this.#slots.keys()) this.#merge(number)
   }
 
   /** Adds a worker under the lowest number that is free, and returns that. */
@@ -190,8 +205,14 @@ export class InstanceWorkers {
     return [...this.#slots.values()].sort((a, b) => a.number - b.number)
   }
 
+  /** So many workers share the memory of the instance, those in other threads included. */
+  shareMemory(workers: number): void {
+    this.#sharers = workers
+    this.#shareMemory()
+  }
+
   #shareMemory(): void {
-    const count = this.#slots.size
+    const count = this.#sharers ?? this.#slots.size
     for (const worker of this.workers) worker.shareMemory(count)
   }
 
@@ -204,7 +225,7 @@ export class InstanceWorkers {
 
   #makeWorker(number: number, listener: WorkerListener): WorkerHandle {
     const worker = this.#options.makeWorker?.(number, listener) ?? this.#makeLocal(number, listener)
-    worker.shareMemory(this.#slots.size)
+    worker.shareMemory(this.#sharers ?? this.#slots.size)
     this.#measureLast()
     return worker
   }
@@ -234,7 +255,7 @@ export class InstanceWorkers {
     return new GlobalWorker({
       ...options,
       globalStores: topology.globalStores,
-      cacheBytesMax: this.#cacheBytesMax,
+      cacheBytesMax: Math.floor(this.#cacheBytesMax / (this.#sharers ?? 1)),
       state: state.global,
       listener: {
         onRestore: (progress) => listener.onRestore(progress),
@@ -365,7 +386,7 @@ export class InstanceWorkers {
   }
 
   #measure(): void {
-    for (const number of this.#slots.keys()) this.#merge(number)
+    this.collect()
     const { metrics } = this.#options
     const task = this.#global?.task
     if (task === undefined) return

@@ -39,6 +39,8 @@ const turnBoundsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0
 export interface WorkerListener {
   /** `running`: it has its tasks, and all of them are restored. */
   onStatus(status: 'rebalancing' | 'running'): void
+  /** Tasks have come or gone. */
+  onTasks(): void
   onRestore(progress: RestoreProgress): void
   onStandbyUpdate(update: StandbyUpdate): void
   /** Which instance holds which tasks, after each rebalance. */
@@ -221,6 +223,7 @@ export class StreamWorker implements MembershipHandlers {
 
   onCutOff(isCutOff: boolean): void {
     this.#isCutOff = isCutOff
+    this.#options.listener.onTasks()
     this.#wakeUp.notify()
   }
 
@@ -246,7 +249,7 @@ export class StreamWorker implements MembershipHandlers {
 
   async #turn(): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure
-    await this.#jobs.runNext(() => this.#tasks.releaseDirectories())
+    await this.#jobs.runNext(() => this.#settle())
     const { clock } = this.#options.ports
     const startedAt = clock.monotonic()
     const isBusy = this.#work()
@@ -273,6 +276,12 @@ export class StreamWorker implements MembershipHandlers {
       this.#startAgainOrThrow(error)
       return false
     }
+  }
+
+  /** What came and went with a job is for others to hear. */
+  #settle(): void {
+    this.#tasks.releaseDirectories()
+    this.#options.listener.onTasks()
   }
 
   /** True: there is more to be done at once. */

@@ -10,6 +10,7 @@ import { prepareStreamsGroup, type StreamsSetting } from '../group/streams-setti
 import { requestStreamsStop } from '../group/streams-stop-request.ts'
 import { streamsTopology } from '../group/streams-topology.ts'
 import type { Topology } from '../topology/topology.ts'
+import { WorkerTopics } from './worker-topics.ts'
 
 /** What a worker tells of itself to be a member. */
 export interface WorkerMembershipOptions {
@@ -42,6 +43,17 @@ export function createMembership(options: WorkerMembershipOptions): WorkerMember
     default:
       return groupProtocol satisfies never
   }
+}
+
+/** Has all members of the group stopped, whoever is one. Never rejects. */
+export function stopApplication(
+  options: Omit<WorkerMembershipOptions, 'topics' | 'progress'>,
+  reason: string,
+): Promise<void> {
+  const { topology, config } = options
+  const { sources } = new WorkerTopics(topology, config.applicationId)
+  const member = createMembership({ ...options, topics: sources, progress: () => new Map() })
+  return member.requestStop(reason)
 }
 
 function classicMembership(options: WorkerMembershipOptions): WorkerMembership {

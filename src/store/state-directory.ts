@@ -3,21 +3,17 @@ import { lockRefreshMs, type Disk, type DiskLock } from '../base/disk.ts'
 import { silentLog, type Log } from '../base/log.ts'
 import { randomUuid, type Random } from '../base/random.ts'
 import { StreamsError, isStreamsError, messageOf } from '../errors.ts'
-import type { KvEngine, KvEngineFactory } from '../kv/kv.ts'
-import { memoryEngine } from '../kv/memory-engine.ts'
-import { lmdbStateEngine, type StateEngine } from '../kv/state-engine.ts'
+import type { StateEngine } from '../kv/state-engine.ts'
 import type { MetricsRegistry } from '../metrics/registry.ts'
-import { EngineGauges } from './engine-gauges.ts'
-import { OffsetTable, offsetTableName } from './offset-table.ts'
-
-/** Name of the directory of a task: `<sub-topology>_<partition>`, or that of all global stores. */
-export type TaskDirectoryName = `${number}_${number}` | 'global'
+import {
+  TaskDirectories,
+  type DirectoryEngines,
+  type TaskDirectoryName,
+} from './task-directories.ts'
 
 const lockName = '.lock'
 /** Java's name for the same thing. */
 const processFileName = 'kafka-streams-process-metadata'
-const globalName = 'global'
-const taskPattern = /^\d+_\d+$/
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** Java: state.cleanup.delay.ms. */
@@ -41,13 +37,6 @@ export interface StateDirectoryOptions {
   readonly onLost?: (error: StreamsError) => void
 }
 
-/** The engines of one task, each opened when a store asks for it. */
-export interface DirectoryEngines {
-  engine(persistent: boolean): KvEngine
-  /** Closes what was opened. Idempotent. */
-  close(): void
-}
-
 /**
  * Where an instance keeps its state (org.apache.kafka.streams.processor.internals.StateDirectory):
  *
@@ -68,14 +57,11 @@ export interface DirectoryEngines {
 export class StateDirectory {
   /** Identity of the process for the group: lasts as long as the directory. */
   readonly processId: string
-  readonly #disk: Disk
   readonly #clock: Clock
   readonly #log: Log
   readonly #root: string
   readonly #lock: DiskLock
-  readonly #engineName: string
-  readonly #persistentEngine: KvEngineFactory
-  readonly #gauges: EngineGauges
+  readonly #directories: TaskDirectories
   /** Tasks whose engines are open. */
   readonly #held = new Set<string>()
   /** Since when the state of a task is not used, on the monotonic clock. */
@@ -87,15 +73,12 @@ export class StateDirectory {
   #refresh: Timer
 
   private constructor(options: StateDirectoryOptions, root: string, lock: DiskLock) {
-    const { disk, clock, random, log = silentLog, engine = lmdbStateEngine } = options
-    this.#disk = disk
+    const { disk, clock, random, log = silentLog } = options
     this.#clock = clock
     this.#log = log
     this.#root = root
     this.#lock = lock
-    this.#engineName = engine.name
-    this.#persistentEngine = engine.factory({ disk, clock, log })
-    this.#gauges = new EngineGauges(engine.name, options.metrics)
+    this.#directories = new TaskDirectories({ ...options, root })
     this.processId = readProcessId(disk, random, `${root}/${processFileName}`)
     this.#noteIdle()
     this.#onLost = options.onLost ?? (() => undefined)
@@ -126,37 +109,22 @@ export class StateDirectory {
     }
   }
 
+  /** Where the directories of tasks are. */
+  get root(): string {
+    return this.#root
+  }
+
   /** Opens nothing yet. The task closes them. */
   engines(task: TaskDirectoryName): DirectoryEngines {
-    let memory: KvEngine | undefined
-    let persistent: KvEngine | undefined
-    let isHolding = false
-    return {
-      engine: (isPersistent) => {
-        if (!isPersistent) return (memory ??= memoryEngine(''))
-        isHolding = true
-        this.#hold(task)
-        return (persistent ??= this.#openPersistent(task))
-      },
-      close: () => {
-        try {
-          memory?.close()
-        } finally {
-          // Another one may hold the task when this is called again.
-          if (isHolding) this.#release(task)
-          isHolding = false
-          this.#gauges.remove(task)
-          persistent?.close()
-        }
-      },
-    }
+    return this.#directories.engines(task, {
+      onOpen: () => this.hold(task),
+      onClose: () => this.release(task),
+    })
   }
 
   /** Tasks of which there is something, in no order. Global stores are of no task. */
   tasks(): `${number}_${number}`[] {
-    return this.#disk
-      .list(this.#root)
-      .filter((name): name is `${number}_${number}` => taskPattern.test(name))
+    return this.#directories.tasks()
   }
 
   /**
@@ -169,7 +137,7 @@ export class StateDirectory {
       if (this.#held.has(task)) continue
       let offsets = this.#offsets.get(task)
       if (offsets === undefined) {
-        offsets = this.#readOffsets(task)
+        offsets = this.#directories.readOffsets(task)
         this.#offsets.set(task, offsets)
       }
       stored.set(task, offsets)
@@ -177,33 +145,15 @@ export class StateDirectory {
     return stored
   }
 
-  #readOffsets(task: TaskDirectoryName): ReadonlyMap<string, number> {
-    const directory = `${this.#root}/${task}`
-    if (!this.#disk.list(directory).includes(this.#engineName)) return new Map()
-    try {
-      using engine = this.#persistentEngine(directory)
-      const isWritten = engine.tableNames().includes(offsetTableName)
-      return isWritten ? new OffsetTable(engine).all() : new Map()
-    } catch (error) {
-      // Whoever is given the task opens it again, and fails with what is wrong.
-      this.#log.warn('how far the state of a task is could not be read', {
-        task,
-        error: messageOf(error),
-      })
-      return new Map()
-    }
-  }
-
   /** Deletes the state of a task, which must be closed. */
   removeTask(task: TaskDirectoryName): void {
     this.#offsets.delete(task)
-    this.#disk.remove(`${this.#root}/${task}`)
+    this.#directories.remove(task)
   }
 
   /** Deletes the state of all tasks and global stores. The process id stays. */
   removeAll(): void {
-    for (const task of this.tasks()) this.removeTask(task)
-    this.removeTask(globalName)
+    for (const task of this.#directories.all()) this.removeTask(task)
   }
 
   /** Gives the lock back. Close the engines first. Idempotent. */
@@ -213,13 +163,15 @@ export class StateDirectory {
     this.#lock.release()
   }
 
-  #hold(task: TaskDirectoryName): void {
+  /** The engines of the task are opened, here or in another thread. */
+  hold(task: TaskDirectoryName): void {
     this.#held.add(task)
     this.#idleSince.delete(task)
     this.#offsets.delete(task)
   }
 
-  #release(task: TaskDirectoryName): void {
+  /** They are closed. */
+  release(task: TaskDirectoryName): void {
     if (this.#held.delete(task)) this.#idleSince.set(task, this.#clock.monotonic())
   }
 
@@ -267,18 +219,6 @@ export class StateDirectory {
     for (const task of this.tasks()) {
       if (!this.#held.has(task) && !this.#idleSince.has(task)) this.#idleSince.set(task, now)
     }
-  }
-
-  #openPersistent(task: TaskDirectoryName): KvEngine {
-    const directory = `${this.#root}/${task}`
-    const found = this.#disk.list(directory).find((name) => name !== this.#engineName)
-    if (found !== undefined) {
-      throw new StreamsError('STATE_ENGINE_DIFFERS', { directory, found, engine: this.#engineName })
-    }
-    this.#disk.makeDirectory(directory)
-    const engine = this.#persistentEngine(directory)
-    this.#gauges.add(task, engine)
-    return engine
   }
 }
 

@@ -239,7 +239,7 @@ export class TestCluster implements AsyncDisposable {
 
   /** An instance with a state directory of its own (by name), and short timeouts. */
   streams(
-    topology: Topology,
+    topology: Topology | URL,
     name: string,
     config: Partial<StreamsConfig> = {},
     ports: Ports = systemPorts,

@@ -1,0 +1,218 @@
+/** Workers in threads of their own. The threads run what was built: `npm run build` first, as `npm test` does. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
+import { describe, expect, test } from 'vitest'
+import { KafkaStreams, keyValueStore, serdes, type StreamsConfig } from '../../src/index.ts'
+import { TestCluster } from './test-cluster.ts'
+import { until } from './until.ts'
+import { isEqual } from './word-count.ts'
+
+const counts = keyValueStore('counts', { key: serdes.string, value: serdes.long })
+const options = { timeout: 120_000 }
+const words = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l']
+
+async function startedCluster(): Promise<TestCluster> {
+  const cluster = await TestCluster.start()
+  await cluster.createTopic('words', 6)
+  return cluster
+}
+
+/** The module of the topology, for this test alone. */
+function moduleOf(cluster: TestCluster): URL {
+  const url = new URL('threaded-words.js', import.meta.url)
+  url.searchParams.set('input', cluster.name('words'))
+  url.searchParams.set('once', join(cluster.directory, 'once'))
+  return url
+}
+
+function instance(
+  cluster: TestCluster,
+  name: string,
+  config: Partial<StreamsConfig> = {},
+): KafkaStreams {
+  const streams = cluster.streams(moduleOf(cluster), name, {
+    workers: 2,
+    sessionTimeout: 10_000,
+    processingGuarantee: 'exactly-once',
+    standbyReplicas: 0,
+    ...config,
+  })
+  streams.closed.catch(() => undefined)
+  return streams
+}
+
+/** Writes each of the words once, under itself as the key. */
+async function write(cluster: TestCluster, all: readonly string[] = words): Promise<void> {
+  const topic = cluster.name('words')
+  const partitions = cluster.producer.partitionCount(topic)
+  for (const [index, word] of all.entries()) {
+    const bytes = Buffer.from(word)
+    cluster.producer.send(topic, index % partitions, bytes, bytes, Date.now(), [])
+  }
+  await cluster.producer.flush()
+}
+
+async function countsOf(...all: KafkaStreams[]): Promise<Record<string, number>> {
+  const rows: Record<string, number> = {}
+  for (const streams of all) {
+    for await (const [word, count] of streams.store(counts).range()) rows[word] = count
+  }
+  return rows
+}
+
+const each = (count: number): Record<string, number> =>
+  Object.fromEntries(words.map((word) => [word, count]))
+
+const isCounted = async (
+  expected: Record<string, number>,
+  ...all: KafkaStreams[]
+): Promise<boolean> => isEqual(expected, await countsOf(...all).catch(() => ({})))
+
+for (const processingGuarantee of ['exactly-once', 'at-least-once'] as const) {
+  test(
+    `two instances of several threads count each word (${processingGuarantee})`,
+    options,
+    async ({ signal }) => {
+      await using cluster = await startedCluster()
+      const a = instance(cluster, 'a', { workers: 3, processingGuarantee })
+      const b = instance(cluster, 'b', { workers: 2, processingGuarantee })
+      await Promise.all([a.start(), b.start()])
+      await write(cluster)
+      await write(cluster)
+      await until(() => isCounted(each(2), a, b), signal)
+
+      await until(() => a.localTasks().length + b.localTasks().length === 6, signal)
+      expect(a.localWorkers().map(({ number }) => number)).toEqual([1, 2, 3])
+      const processed = (): number =>
+        a.metrics.recordsProcessed.value + b.metrics.recordsProcessed.value
+      await until(() => processed() === 24, signal)
+    },
+  )
+}
+
+test('threads come and go under load, and lose nothing', options, async ({ signal }) => {
+  await using cluster = await startedCluster()
+  const streams = instance(cluster, 'a', { workers: 1 })
+  await streams.start()
+  await write(cluster)
+  expect(streams.addWorker()).toBe(2)
+  await write(cluster)
+  await until(
+    () =>
+      streams.state === 'running' &&
+      streams.localWorkers().every(({ tasks }) => tasks.length === 3),
+    signal,
+  )
+  await write(cluster)
+  const removed = streams.removeWorker()
+  await write(cluster)
+  expect(await removed).toBe(2)
+  await until(() => isCounted(each(4), streams), signal)
+
+  expect(streams.localWorkers().map(({ number }) => number)).toEqual([1])
+  expect(streams.localTasks()).toHaveLength(6)
+})
+
+describe('a thread that dies', () => {
+  test.each([
+    ['throw!', { code: 'PROCESSING_FAILED', cause: { message: 'it is bad' } }],
+    ['exit!', { code: 'WORKER_DIED' }],
+    ['later!', { code: 'WORKER_DIED', cause: { message: 'it is too late' } }],
+    ['reject!', { code: 'WORKER_DIED', cause: { message: 'nobody looks' } }],
+  ])('by %s is replaced, and all is counted', options, async (deed, expected) => {
+    await using cluster = await startedCluster()
+    const errors: Error[] = []
+    const streams = instance(cluster, 'a', {
+      onUncaughtError: (error) => {
+        errors.push(error)
+        return 'replace-worker'
+      },
+    })
+    await streams.start()
+    await write(cluster)
+    await until(() => isCounted(each(1), streams))
+    await write(cluster, [deed])
+    await until(() => errors.length > 0)
+    await write(cluster)
+    await until(() => isCounted({ ...each(2), [deed]: 1 }, streams))
+
+    expect(errors).toHaveLength(1)
+    expect(errors[0]).toMatchObject(expected)
+    await until(() => streams.state === 'running')
+    await streams.close()
+  })
+
+  test('for want of memory ends the instance, unless it is to be replaced', options, async () => {
+    await using cluster = await startedCluster()
+    const streams = instance(cluster, 'a')
+    // Of threads that begin from now on: they have as much as the process otherwise.
+    setFlagsFromString('--max-old-space-size=96')
+    await streams.start()
+    setFlagsFromString('--max-old-space-size=4096')
+    await write(cluster, ['memory!'])
+
+    await expect(streams.closed).rejects.toMatchObject({
+      code: 'WORKER_DIED',
+      cause: { code: 'ERR_WORKER_OUT_OF_MEMORY' },
+    })
+    expect(streams.state).toBe('error')
+  })
+
+  test('may stop the whole application', options, async () => {
+    await using cluster = await startedCluster()
+    const onUncaughtError = 'stop-application'
+    const a = instance(cluster, 'a', { onUncaughtError })
+    const b = instance(cluster, 'b', { onUncaughtError })
+    await Promise.all([a.start(), b.start()])
+    await write(cluster, ['exit!'])
+
+    const ends = await Promise.allSettled([a.closed, b.closed])
+    expect(
+      ends
+        .map((end) => (end.status === 'rejected' ? (end.reason as { code: string }).code : 'no'))
+        .sort(),
+    ).toEqual(['APPLICATION_STOPPED', 'WORKER_DIED'])
+  })
+})
+
+test('a thread that hangs is ended when closing takes too long', options, async ({ signal }) => {
+  await using cluster = await startedCluster()
+  const streams = instance(cluster, 'a')
+  await streams.start()
+  await write(cluster)
+  await until(() => isCounted(each(1), streams), signal)
+  await write(cluster, ['hang!'])
+  const { directory } = cluster
+  await until(() => existsSync(join(directory, 'once')), signal)
+
+  await streams.close({ timeout: 500 })
+
+  expect(streams.state).toBe('not-running')
+})
+
+test('options that cannot go to a thread are refused, with where they belong', async () => {
+  await using cluster = await startedCluster()
+  const wrong = { onProcessingError: () => 'continue' as const }
+
+  expect(() => instance(cluster, 'a', wrong)).toThrow(
+    'The option onProcessingError is not valid: what has a function cannot go to the threads of the workers; state it in the module of the topology instead: export const config = { onProcessingError: … }.',
+  )
+})
+
+test('a module that is not there, or has no topology, ends the start', async () => {
+  await using cluster = await startedCluster()
+  for (const [file, detail] of [
+    ['no-such-module.js', 'could not be imported'],
+    ['until.ts', 'exports no topology'],
+  ] as const) {
+    const streams = cluster.streams(new URL(file, import.meta.url), file, { workers: 2 })
+    streams.closed.catch(() => undefined)
+    await expect(streams.start()).rejects.toMatchObject({
+      code: 'TOPOLOGY_INVALID',
+      message: expect.stringContaining(detail) as string,
+    })
+    await expect(streams.closed).rejects.toMatchObject({ code: 'TOPOLOGY_INVALID' })
+    expect(streams.state).toBe('error')
+  }
+})
