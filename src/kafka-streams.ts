@@ -263,6 +263,7 @@ export class KafkaStreams implements AsyncDisposable {
    * committed. Default: a minute.
    */
   async removeWorker(options: { timeout?: number } = {}): Promise<number | undefined> {
+    assertMethodOptions(options, 'removeWorker')
     let cut: (() => Promise<void>) | undefined
     const crew = this.#crew('removeWorker')
     using _timer = closeTimer(this.#ports.clock, options.timeout, () => void cut?.())
