@@ -14,7 +14,7 @@ import type {
   QueryRangeOptions,
 } from './queryable-store.ts'
 import { pageRowsMax, type GetRequest, type QueryExecutor } from './request.ts'
-import type { ScanBounds } from './scan-bounds.ts'
+import { assertLimit, type ScanBounds } from './scan-bounds.ts'
 
 /** Questions of one `getMany` that are under way at a time. */
 const concurrentGetsMax = 32
@@ -120,6 +120,7 @@ class ExecutorStore<K, V> implements QueryableKeyValueStore<K, V> {
 
   range(options: QueryRangeOptions<K> = {}): AsyncIterable<[K, V]> {
     assertQueryOptions(options)
+    assertLimit(options.limit)
     const { from, to, reverse } = options
     const bounds = {
       from: from === undefined ? undefined : keyBytesOf(this.#descriptor, from),
@@ -135,6 +136,7 @@ class ExecutorStore<K, V> implements QueryableKeyValueStore<K, V> {
   ): AsyncIterable<[K, V]> {
     assertPrefix(prefix, this.name)
     assertQueryOptions(options)
+    assertLimit(options.limit)
     return this.#scan({ prefix: Buffer.from(prefix), reverse: options.reverse }, options)
   }
 

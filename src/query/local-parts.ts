@@ -17,6 +17,7 @@ import {
 } from './local-query.ts'
 import { askHolder, workerFor } from './partition-holder.ts'
 import {
+  assertTimes,
   pointOf,
   scanOf,
   type PointQuestion,
@@ -26,6 +27,7 @@ import {
 import type { QueryTarget } from './query-target.ts'
 import type { QueryOptions, QueryScanOptions } from './queryable-store.ts'
 import { assertNotAborted } from './request.ts'
+import { assertLimit } from './scan-bounds.ts'
 import { scatter } from './scatter.ts'
 
 /** The partitions of one store that this instance holds, in this thread or another one. */
@@ -63,6 +65,7 @@ export class LocalParts {
   async point(question: PointQuestion, options: QueryOptions = {}): Promise<unknown> {
     const store = this.name
     const partition = this.#partitionOf(question.key, options)
+    assertTimes(question)
     const here = (): unknown => {
       const { view } = readableView(this.#target, store, partition, options)
       return ownedFound(this.#descriptor, question.kind, pointOf(view, question))
@@ -86,6 +89,8 @@ export class LocalParts {
       'key' in question
         ? [this.#partitionOf(question.key, options)]
         : await this.#allReadable(question, options)
+    assertTimes(question)
+    assertLimit(options.limit)
     let left = options.limit ?? Infinity
     for (const partition of partitions) {
       if (left <= 0) return

@@ -2,6 +2,7 @@
  * Questions to one partition of a store of windows, sessions or versions, as data: the same whether the
  * store is in this thread or in another one.
  */
+import { shownValue } from '../base/shown-value.ts'
 import { StreamsError } from '../errors.ts'
 import type { StoreIterator } from '../store/key-value-store.ts'
 import type { AnyStoreView } from './query-target.ts'
@@ -41,6 +42,52 @@ export interface RangeQuestion {
 
 /** A question for rows. */
 export type ScanQuestion = KeyScanQuestion | RangeQuestion
+
+/** Refuses as a time what is no number: NaN lies before nothing and behind nothing, and finds nothing. */
+export function assertTimes(question: PointQuestion | ScanQuestion): void {
+  const { kind } = question
+  const isOptional = kind === 'version' || kind === 'windows' || kind === 'sessions'
+  for (const [name, time] of timesOf(question)) {
+    if ((time === undefined && isOptional) || (typeof time === 'number' && !Number.isNaN(time)))
+      continue
+    const detail = `${name} is a number of milliseconds, not ${shownValue(time)}`
+    throw new StreamsError('QUERY_INVALID', { detail })
+  }
+}
+
+/** The times of a question, as the calls name them. */
+function timesOf(question: PointQuestion | ScanQuestion): [string, number | undefined][] {
+  switch (question.kind) {
+    case 'window':
+      return [['windowStart', question.start]]
+    case 'session':
+      return [
+        ['start', question.start],
+        ['end', question.end],
+      ]
+    case 'version':
+      return [['asOf', question.asOf]]
+    case 'sessions-of-key':
+      return [
+        ['earliestEnd', question.from],
+        ['latestStart', question.to],
+      ]
+    case 'windows-of-key':
+    case 'versions-of-key':
+      return [
+        ['from', question.from],
+        ['to', question.to],
+      ]
+    case 'windows':
+    case 'sessions':
+      return [
+        ['timeFrom', question.timeFrom],
+        ['timeTo', question.timeTo],
+      ]
+    default:
+      return question satisfies never
+  }
+}
 
 /** What the view gives for one value. */
 export function pointOf(view: AnyStoreView, question: PointQuestion): unknown {

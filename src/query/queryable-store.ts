@@ -25,7 +25,7 @@ export interface QueryOptions extends ConsistencyOptions {
 
 /** Options of a scan. */
 export interface QueryRangeOptions<K> extends RangeOptions<K>, QueryOptions {
-  /** Ends the scan after so many rows. Default: no limit. */
+  /** Ends the scan after so many rows; a whole number. Default: no limit. */
   readonly limit?: number
 }
 
@@ -53,7 +53,7 @@ export interface QueryableKeyValueStore<K, V> {
 /** Options of a scan over windows or sessions. */
 export interface QueryScanOptions extends QueryOptions {
   readonly reverse?: boolean
-  /** Ends the scan after so many rows. Default: no limit. */
+  /** Ends the scan after so many rows; a whole number. Default: no limit. */
   readonly limit?: number
 }
 

@@ -1,3 +1,5 @@
+import { shownValue } from '../base/shown-value.ts'
+import { StreamsError } from '../errors.ts'
 import { compareBytes, prefixEnd } from '../base/bytes.ts'
 import type { KvRange } from '../kv/kv.ts'
 
@@ -23,6 +25,14 @@ export function rangeOf(bounds: ScanBounds, after: Buffer | undefined): KvRange 
     return { from, to: end, toExclusive: true, reverse }
   }
   return { from, to, reverse }
+}
+
+/** Refuses as the rows of a scan at most what no number of rows is: NaN would be none, or all of them. */
+export function assertLimit(limit: number | undefined): void {
+  if (limit === undefined || limit === Infinity) return
+  if (Number.isSafeInteger(limit) && limit >= 0) return
+  const detail = `limit is a whole number of rows, not ${shownValue(limit)}`
+  throw new StreamsError('QUERY_INVALID', { detail })
 }
 
 function latest(keys: readonly (Buffer | undefined)[]): Buffer | undefined {

@@ -437,6 +437,54 @@ describe.each(places)('stores %s', (_place, held) => {
     ])
   })
 
+  test.each([NaN, -1, 1.5, '5', null])('refuse %s rows of a scan', async (given) => {
+    const process = await filled()
+    const limit = given as number
+    const scans = [
+      () => process.store(totals).range({ limit }),
+      () => process.store(totals).prefix(Buffer.from('b'), { limit }),
+      () => process.store(windows).range({ limit }),
+      () => process.store(windows).fetchRange('a', 0, 9, { limit }),
+      () => process.store(sessions).range({ limit }),
+      () => process.store(sessions).fetch('a', { limit }),
+      () => process.store(sessions).findSessions('a', 0, 9, { limit }),
+      () => process.store(versions).versions('a', 0, 9, { limit }),
+    ]
+    for (const scan of scans) {
+      expect(await outcome(() => all<unknown>(scan()))).toMatchObject({
+        code: 'QUERY_INVALID',
+        message: expect.stringContaining('limit is a whole number of rows') as string,
+      })
+    }
+    expect(process.openIterators).toBe(0)
+  })
+
+  test.each([NaN, '5', null, 5n])('refuse %s as a time', async (given) => {
+    const process = await filled()
+    const time = given as number
+    const reads = [
+      () => process.store(windows).fetch('a', time),
+      () => all(process.store(windows).fetchRange('a', time, 9)),
+      () => all(process.store(windows).fetchRange('a', 0, time)),
+      () => process.store(windows).fetch('a', undefined as never),
+      () => all(process.store(windows).range({ timeFrom: time })),
+      () => all(process.store(windows).range({ timeTo: time })),
+      () => process.store(sessions).fetchSession('a', time, 9),
+      () => process.store(sessions).fetchSession('a', 0, time),
+      () => all(process.store(sessions).findSessions('a', time, 9)),
+      () => all(process.store(sessions).findSessions('a', 0, time)),
+      () => process.store(versions).get('a', { asOf: time }),
+      () => all(process.store(versions).versions('a', time, 9)),
+      () => all(process.store(versions).versions('a', 0, time)),
+    ]
+    for (const read of reads) {
+      expect(await outcome(read)).toMatchObject({
+        code: 'QUERY_INVALID',
+        message: expect.stringContaining('is a number of milliseconds') as string,
+      })
+    }
+  })
+
   test('end a scan whose asker gives up', async () => {
     const process = await filled()
     const given = new AbortController()
