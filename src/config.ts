@@ -192,6 +192,8 @@ export interface Ports {
   readonly disk: Disk
   /** True: all workers of an instance run in this thread, whatever their number, as in a simulation. */
   readonly workersHere?: boolean
+  /** What a member tells the others, in these versions only: as an older release, in a simulation. */
+  readonly userDataVersions?: readonly (1 | 2)[]
 }
 
 /** This machine. */

@@ -73,6 +73,7 @@ function classicMembership(options: WorkerMembershipOptions): WorkerMembership {
     topicCheckIntervalMs: config.metadataMaxAge,
     leader: new Leader({ client, topology, ...config }),
     progress,
+    ...(ports.userDataVersions !== undefined && { userDataVersions: ports.userDataVersions }),
     clock,
     random,
     log: config.log,

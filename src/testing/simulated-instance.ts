@@ -1,5 +1,5 @@
 import type { VirtualTime } from '../base/virtual-time.ts'
-import type { StreamsConfig } from '../config.ts'
+import { systemPorts, type Ports, type StreamsConfig } from '../config.ts'
 import { StreamsError, messageOf } from '../errors.ts'
 import { KafkaStreams } from '../kafka-streams.ts'
 import type { StreamsState } from '../runtime/streams-state.ts'
@@ -39,13 +39,20 @@ export class SimulatedInstance {
    * @internal
    */
   readonly machine: SimulatedMachine
+  /**
+   * Which release its next start is of, as far as others see it.
+   *
+   * @internal
+   */
+  release: 'this' | 'older' = 'this'
   readonly #options: SimulatedInstanceOptions
   #streams: KafkaStreams | undefined
   #failure: Error | undefined
 
   constructor(options: SimulatedInstanceOptions) {
     // Wrong topologies and options are told at once, not by a start that fails.
-    void new KafkaStreams(options.topology, { ...options.config, stateDir })
+    const ports: Ports = { ...systemPorts, workersHere: true }
+    void new KafkaStreams(options.topology, { ...options.config, stateDir }, ports)
     this.#options = options
     this.machine = options.machine
     this.name = options.machine.host
@@ -79,7 +86,9 @@ export class SimulatedInstance {
   /** Begins a process that runs the topology. It joins as time passes; `state` tells how far it is. */
   start(): void {
     const { topology, config } = this.#options
-    const streams = new KafkaStreams(topology, { ...config, stateDir }, this.machine.begin())
+    const world = this.machine.begin()
+    const ports: Ports = this.release === 'this' ? world : { ...world, userDataVersions: [1] }
+    const streams = new KafkaStreams(topology, { ...config, stateDir }, ports)
     const { process } = this.machine
     this.#streams = streams
     this.#failure = undefined

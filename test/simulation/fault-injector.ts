@@ -26,6 +26,7 @@ export class FaultInjector {
   readonly #onGrowth: () => void
   readonly #sessionTimeout: number
   readonly #hasWorkers: boolean
+  readonly #mixesReleases: boolean
   readonly #guarantee: SimulationPlan['guarantee']
   readonly #director: VirtualProcess
   /** What lets a fault end. */
@@ -43,6 +44,8 @@ export class FaultInjector {
     sessionTimeout: number
     /** Instances have several workers, of which there may be more or less. */
     hasWorkers: boolean
+    /** Instances are of this release and of an older one, and change it when they start again. */
+    mixesReleases: boolean
     guarantee: SimulationPlan['guarantee']
     onDisturbed: (instance: SimulatedInstance, until: number) => void
     onFailure: (instance: SimulatedInstance, failure: Error) => void
@@ -56,6 +59,7 @@ export class FaultInjector {
     this.#sessionTimeout = options.sessionTimeout
     this.#guarantee = options.guarantee
     this.#hasWorkers = options.hasWorkers
+    this.#mixesReleases = options.mixesReleases
     this.#onDisturbed = options.onDisturbed
     this.#onFailure = options.onFailure
     this.#onGrowth = options.onGrowth
@@ -134,7 +138,7 @@ export class FaultInjector {
       const { state, failure } = instance
       // One that was stopped may have failed to commit: then others do its work again.
       if (state === 'error' && failure !== undefined) this.#onFailure(instance, failure)
-      if (now === 'now') instance.start()
+      if (now === 'now') this.#start(instance)
       else this.#startLater(instance)
     }
   }
@@ -160,8 +164,14 @@ export class FaultInjector {
     this.#away.add(instance)
     this.#later(this.#random.next() ** 2 * awayMsMax, () => {
       this.#away.delete(instance)
-      if (hasEnded(instance)) instance.start()
+      if (hasEnded(instance)) this.#start(instance)
     })
+  }
+
+  /** Where releases change, now and then as another one than before. */
+  #start(instance: SimulatedInstance): void {
+    if (this.#mixesReleases) instance.release = this.#random.next() < 0.6 ? 'this' : 'older'
+    instance.start()
   }
 
   #stop(instance: SimulatedInstance, leaveGroup: boolean): void {

@@ -71,6 +71,8 @@ export interface SimulationPlan {
   /** So small that tasks move with warm-ups. */
   readonly acceptableRecoveryLag: number
   readonly isStatic: boolean
+  /** An upgrade is under way: some tell the others less than others do. */
+  readonly mixesReleases: boolean
   readonly hasCache: boolean
   readonly commitInterval: number
   readonly sessionTimeout: number
@@ -107,12 +109,14 @@ export function randomPlan(random: Random, options: { program?: string } = {}): 
   const kinds = random.next() < 0.2 ? gentle : possible
   // A few kinds at a time find more than all at once: one does not hide what the other does.
   const faults = Array.from({ length: 1 + randomInteger(random, 5) }, () => pick(random, kinds))
+  const groupProtocol = pick(random, ['classic', 'classic', 'streams'] as const)
   return {
     program,
     instanceCount,
     workers,
     guarantee,
-    groupProtocol: pick(random, ['classic', 'classic', 'streams']),
+    groupProtocol,
+    mixesReleases: random.next() < 0.3 && groupProtocol === 'classic' && instanceCount > 1,
     standbyReplicas: pick(random, [0, 0, 1, 1, 2]),
     acceptableRecoveryLag: pick(random, [0, 50, 10_000]),
     isStatic: random.next() < 0.25,
@@ -140,6 +144,7 @@ export function describePlan(plan: SimulationPlan): string {
     `${instanceCount} instances${isStatic ? ' (static)' : ''}`,
     ...(workers === 1 ? [] : [`${workers} workers each`]),
     `${plan.groupProtocol} protocol`,
+    ...(plan.mixesReleases ? ['of two releases'] : []),
     `${plan.standbyReplicas} standbys`,
     hasCache ? 'cached' : 'not cached',
     `commits each ${commitInterval} ms`,

@@ -186,6 +186,7 @@ class Simulation {
       ...(plan.isStatic ? { groupInstanceId: name } : {}),
     })
     this.#instances.push(instance)
+    if (plan.mixesReleases && index !== 0) instance.release = 'older'
     instance.start()
   }
 
@@ -202,6 +203,7 @@ class Simulation {
       random: this.#random,
       sessionTimeout,
       hasWorkers: this.#plan.workers > 1,
+      mixesReleases: this.#plan.mixesReleases,
       guarantee,
       onDisturbed: (instance, until) => this.#ownership.disturbed(instance, until),
       onFailure: (instance, failure) => this.#judgeFailure(instance, failure),
