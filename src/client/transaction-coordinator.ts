@@ -89,12 +89,13 @@ export class TransactionCoordinator {
     return { producerId, producerEpoch }
   }
 
-  /** Fences ourselves: returns once the coordinator has begun to abort what is open. */
-  async abandon(transactionTimeoutMs: number): Promise<void> {
+  /** Fences whoever has the id, mostly ourselves: returns once the coordinator has begun to abort what is open. */
+  async abandon(transactionTimeoutMs: number, signal?: AbortSignal): Promise<void> {
     const { transactionalId } = this
     const asked = { transactionalId, transactionTimeoutMs }
     const { errorCode: code } = await this.#ask(initProducerId, asked, {
       timeoutMs: abandonMs,
+      ...(signal && { signal }),
       errorCodeOf: (response) => abortedCode(response.errorCode),
     })
     this.#throwFor(initProducerId.name, abortedCode(code))

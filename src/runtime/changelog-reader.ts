@@ -102,6 +102,18 @@ export class ChangelogReader {
     return this.#fetched.length > 0
   }
 
+  /** True: a restore has read all there is, and an open transaction keeps the rest from it. */
+  get isHeldUp(): boolean {
+    for (const { changelog, endOffset, hasStarted } of this.#restores.values()) {
+      if (!hasStarted || endOffset === undefined) continue
+      const { topic, partition } = changelog
+      const readableEnd = this.#fetcher.readableEnd(topic, partition)
+      if (readableEnd === undefined || readableEnd >= endOffset) continue
+      if ((this.#fetcher.position(topic, partition) ?? -1) >= readableEnd) return true
+    }
+    return false
+  }
+
   /** Begins to restore an initialized task. */
   add(task: StreamTask): void {
     this.#tasks.add(task)

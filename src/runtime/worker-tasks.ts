@@ -15,6 +15,7 @@ import type { StreamTask } from '../task/stream-task.ts'
 import type { CommittedOffset, TaskInput } from '../task/task.ts'
 import { TaskManager } from '../task/task-manager.ts'
 import type { Topology } from '../topology/topology.ts'
+import { AbandonedTransactions } from './abandoned-transactions.ts'
 import { ChangelogReader, type RestoreProgress } from './changelog-reader.ts'
 import { isolationOf } from './processing-guarantee.ts'
 import { mayLeaveLetters } from './refused-records.ts'
@@ -91,6 +92,8 @@ export class WorkerTasks {
   readonly #committed = new Map<TaskId, CommittedOffset[]>()
   readonly #manager: TaskManager
   readonly #producer: StreamsProducer
+  /** Undefined: not exactly once. */
+  readonly #abandoned: AbandonedTransactions | undefined
   readonly #stores: TaskStores
   readonly #claims: WorkerClaims
   /** The active tasks that the group has given. */
@@ -126,6 +129,7 @@ export class WorkerTasks {
       isInternal: (topic) => topics.isRepartition(topic),
     })
     this.#producer = new StreamsProducer(options)
+    this.#abandoned = this.#makeAbandoned()
     this.#manager = this.#makeManager()
     this.#standbys = new WorkerStandbys({
       client,
@@ -221,6 +225,7 @@ export class WorkerTasks {
     }
     const tasks = ids.map((id) => this.#manager.create(id))
     const inputs = tasks.flatMap((task) => task.inputs)
+    using _looking = this.#abandoned?.keepLooking()
     await this.#patiently('transactional id', () => this.#producer.initialize(signal))
     const offsets = await this.#patiently('committed offsets', () =>
       fetchCommittedOffsets(client, config.applicationId, inputs, { signal }),
@@ -278,6 +283,7 @@ export class WorkerTasks {
   /** Restores until the deadline. True: a task has begun to run, or there is more to restore at once. */
   restore(deadline: number): boolean {
     if (this.#reader.isIdle) return false
+    if (this.#reader.isHeldUp) this.#abandoned?.look()
     try {
       const restored = this.#reader.step(deadline)
       for (const task of restored) {
@@ -374,7 +380,12 @@ export class WorkerTasks {
       this.#log.error('closing standbys failed', { error: messageOf(error) })
     }
     this.releaseDirectories()
-    await Promise.all([this.#reader.close(), this.#inputs.close(), this.#producer.close()])
+    await Promise.all([
+      this.#reader.close(),
+      this.#inputs.close(),
+      this.#producer.close(),
+      this.#abandoned?.close(),
+    ])
     this.#measuring[Symbol.dispose]()
   }
 
@@ -408,6 +419,19 @@ export class WorkerTasks {
         await sleep(this.#options.ports.clock, retryMs, this.#opening.signal)
       }
     }
+  }
+
+  #makeAbandoned(): AbandonedTransactions | undefined {
+    const { client, ports, config, processId } = this.#options
+    if (config.processingGuarantee !== 'exactly-once') return undefined
+    const { transactionTimeout: transactionTimeoutMs } = config
+    return new AbandonedTransactions({
+      ...config,
+      client,
+      processId,
+      transactionTimeoutMs,
+      clock: ports.clock,
+    })
   }
 
   #makeManager(): TaskManager {

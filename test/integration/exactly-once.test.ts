@@ -146,6 +146,34 @@ describe.each(['on disk', 'in memory'] as const)('with a store %s', (kind) => {
   })
 })
 
+test('what a dead instance has left open is ended by who takes over, not by its timeout', async ({
+  signal,
+}) => {
+  await using cluster = await started()
+  const network = new CutTransport()
+  // Nothing is committed, and nothing times out, before the test is over.
+  const config = {
+    ...exactlyOnce,
+    cacheBytes: 0,
+    commitInterval: 300_000,
+    transactionTimeout: 600_000,
+  }
+  const ports = { ...systemPorts, transport: network }
+  const dead = cluster.streams(tellingCounts(cluster), 'a', config, ports)
+  await dead.start()
+  await write(cluster, ['a1', 'b1', 'c1', 'd1'])
+  await until(async () => (await cluster.read('copies')).length === 4, signal)
+  network.cut()
+  const next = cluster.streams(tellingCounts(cluster), 'b', {
+    ...config,
+    commitInterval: 100,
+  })
+  await next.start()
+  await until(async () => (await committed(cluster, 'copies'))['d']?.length === 1, signal)
+  expect(await committed(cluster, 'told')).toEqual({ a: ['1'], b: ['1'], c: ['1'], d: ['1'] })
+  expect(await countsOf(next)).toEqual({ a: 1, b: 1, c: 1, d: 1 })
+})
+
 test('instances come and go, and each word counts once', async ({ signal }) => {
   await using cluster = await started()
   const config = { ...exactlyOnce, cacheBytes: 0 }

@@ -2,13 +2,14 @@
  * A process that serves the word count with a standby for each store, for as long as it lives. Prints its
  * address when it runs. The test kills it.
  *
- *     node --import tsx standby-instance.ts <broker> <application> <topic> <directory>
+ *     node --import tsx standby-instance.ts <broker> <application> <topic> <directory> <guarantee>
  */
 import { StreamsBuilder, serdes, topic } from '../../src/index.ts'
 import { serve } from '../../src/server/index.ts'
 import { wordCounts } from './word-count.ts'
 
-const [broker = '', applicationId = '', lines = '', stateDir = ''] = process.argv.slice(2)
+const [broker = '', applicationId = '', lines = '', stateDir = '', guarantee] =
+  process.argv.slice(2)
 const builder = new StreamsBuilder()
 builder
   .stream(topic(lines, { value: serdes.string }))
@@ -20,6 +21,9 @@ const service = await serve(builder.build(), {
   brokers: [broker],
   stateDir,
   commitInterval: 100,
+  processingGuarantee: guarantee === 'exactly-once' ? 'exactly-once' : 'at-least-once',
+  // What a killed owner leaves open is to be ended by the next one, not by its timeout.
+  transactionTimeout: 600_000,
   sessionTimeout: 6_000,
   heartbeatInterval: 500,
   standbyReplicas: 1,
