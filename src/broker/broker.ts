@@ -1,11 +1,11 @@
-import { systemClock, type Clock } from '../base/clock.ts'
-import { systemDisk, type Disk, type DiskLock } from '../base/disk.ts'
+import { systemClock, type Clock, type Timer } from '../base/clock.ts'
+import { lockRefreshMs, systemDisk, type Disk, type DiskLock } from '../base/disk.ts'
 import type { Log } from '../base/log.ts'
 import { logFrom } from '../base/logger.ts'
 import { MemoryDisk } from '../base/memory-disk.ts'
 import { systemRandom } from '../base/random.ts'
 import { systemTransport } from '../base/transport.ts'
-import { StreamsError } from '../errors.ts'
+import { isStreamsError, messageOf, StreamsError } from '../errors.ts'
 import { BrokerIdentity } from './broker-identity.ts'
 import {
   checkBrokerOptions,
@@ -69,6 +69,9 @@ export class Broker implements AsyncDisposable {
   readonly #log: Log
   readonly #dataDir: string
   #running: Running | undefined
+  #refresh: Timer | undefined
+  /** Another broker has taken the data directory over. */
+  #isLocked = false
   #closed: Promise<void> | undefined
 
   /** @throws StreamsError `CONFIG_INVALID` */
@@ -114,6 +117,7 @@ export class Broker implements AsyncDisposable {
       throw error
     }
     this.#running.cleaner.start()
+    this.#refreshLater(lock)
     const facts = { address: this.address, dataDir: this.#options.dataDir ?? 'in memory' }
     this.#log.info('the broker is started', facts)
   }
@@ -238,7 +242,31 @@ export class Broker implements AsyncDisposable {
     }
   }
 
+  /**
+   * Says that it lives: where nobody can look its process up, another broker would take the directory.
+   * One that stood still for so long that this has happened answers nobody any more.
+   */
+  #refreshLater(lock: DiskLock): void {
+    this.#refresh = this.#clock.setTimer(lockRefreshMs, () => {
+      try {
+        lock.refresh()
+      } catch (error) {
+        if (isStreamsError(error, 'STATE_DIRECTORY_LOCKED')) {
+          this.#log.error('the broker ends', { error: messageOf(error) })
+          this.#isLocked = true
+          void this.close()
+          return
+        }
+        this.#log.warn('the lock of the data directory could not be refreshed', {
+          error: messageOf(error),
+        })
+      }
+      this.#refreshLater(lock)
+    })
+  }
+
   async #close(): Promise<void> {
+    this.#refresh?.cancel()
     const running = this.#running
     if (running === undefined) return
     this.#running = undefined
@@ -250,7 +278,8 @@ export class Broker implements AsyncDisposable {
     } finally {
       running.transactions.close()
       try {
-        closeStores(running)
+        // What is not on the medium yet must not come over what the other broker writes.
+        if (!this.#isLocked) closeStores(running)
       } finally {
         running.lock.release()
       }

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createLog } from '../../src/base/log.ts'
 import { ManualClock } from '../../src/base/manual-clock.ts'
+import type { DiskLock } from '../../src/base/disk.ts'
 import { MemoryDisk } from '../../src/base/memory-disk.ts'
 import type { BrokerOptions } from '../../src/broker/index.ts'
 import { StreamsError } from '../../src/errors.ts'
@@ -29,6 +30,24 @@ import {
 } from './raw-client.ts'
 
 afterEach(closeBrokers)
+
+/** A disk whose locks another process may take over. */
+class WatchedLocks extends MemoryDisk {
+  refreshCount = 0
+  isTaken = false
+
+  override lock(path: string): DiskLock {
+    const inner = super.lock(path)
+    return {
+      ...inner,
+      refresh: () => {
+        this.refreshCount += 1
+        if (!this.isTaken) return inner.refresh()
+        throw new StreamsError('STATE_DIRECTORY_LOCKED', { directory: '/data', pid: 7 })
+      },
+    }
+  }
+}
 
 describe('a broker', () => {
   test('starts in memory on a free port, tells its address, and starts and closes once', async () => {
@@ -68,6 +87,26 @@ describe('a broker', () => {
     // A start that failed holds no lock.
     expect(await codeOf({ dataDir: '/other', disk, port: first.port })).toBe('ADDRESS_IN_USE')
     expect(await codeOf({ dataDir: '/other', disk })).toBe('started')
+  })
+
+  test('goes on to say that it has its directory, and ends when another one has taken it over', async () => {
+    const clock = new ManualClock()
+    const disk = new WatchedLocks()
+    const broker = await start({ clock, disk, dataDir: '/data' })
+    const client = await connect(broker)
+    clock.advance(2000)
+    clock.advance(2000)
+    expect(disk.refreshCount).toBe(2)
+    await client.request(metadata, 9, { topics: [] })
+    await create(client, 't')
+    const before = disk.usedBytes
+    disk.isTaken = true
+    clock.advance(2000)
+    await broker.close()
+    await expect(connect(broker)).rejects.toThrow()
+    // What it had not written yet does not come over what the other one writes.
+    expect(disk.usedBytes).toBe(before)
+    expect(disk.refreshCount).toBe(3)
   })
 
   test('everything is there after a kill: topics, records, offsets, producers; leader epochs rise', async () => {
@@ -156,7 +195,7 @@ describe('connections', () => {
     const waiting = client.send(fetch, 11, fetchBody('t', { maxWaitMs: 500 }))
     const second = client.send(metadata, 9, { topics: [] })
     const third = client.send(produce, 9, produceBody('t', batchOf(['a'])))
-    while (clock.timerCount < 2) await clock.settle()
+    while (clock.timerCount < 3) await clock.settle()
     clock.advance(500)
     expect((await waiting.take()).responses.length).toBe(1)
     expect((await second.take()).brokers.length).toBe(1)
