@@ -74,16 +74,35 @@ export function assignStreamsTasks(
     const load = followers[0] ?? leastLoaded(loads)
     load.take(id, 'active')
   }
-  for (const { id, isStateful } of tasks) {
-    if (!isStateful) continue
+  assignStandbys(tasks, loads, standbyReplicas)
+  return new Map(loads.map(({ member, active, standby }) => [member.memberId, { active, standby }]))
+}
+
+/**
+ * Who followed a task goes on, as long as it has no more than its share of all that is given out: the
+ * rest goes to whoever has least, a new member for example.
+ */
+function assignStandbys(
+  tasks: readonly AssignableTask[],
+  loads: readonly Load[],
+  standbyReplicas: number,
+): void {
+  const stateful = tasks.filter(({ isStateful }) => isStateful).toSorted(byPartition)
+  const share = Math.ceil((tasks.length + stateful.length * standbyReplicas) / loads.length)
+  const isFree = (id: StreamsTaskId, { process }: Load): boolean => !process.tasks.has(id)
+  const missing: StreamsTaskId[] = []
+  for (const { id } of stateful) {
     for (let copy = 0; copy < standbyReplicas; copy += 1) {
-      const free = loads.filter(({ process }) => !process.tasks.has(id))
-      if (free.length === 0) break
-      const load = byProgress(id, free)[0] ?? leastLoaded(free)
-      load.take(id, 'standby')
+      const followers = byProgress(id, loads).filter((load) => isFree(id, load))
+      const follower = followers.find(({ count }) => count < share)
+      if (follower === undefined) missing.push(id)
+      else follower.take(id, 'standby')
     }
   }
-  return new Map(loads.map(({ member, active, standby }) => [member.memberId, { active, standby }]))
+  for (const id of missing) {
+    const free = loads.filter((load) => isFree(id, load))
+    if (free.length > 0) leastLoaded(free).take(id, 'standby')
+  }
 }
 
 function byPartition(a: AssignableTask, b: AssignableTask): number {

@@ -495,3 +495,32 @@ test('a member that tells offsets of a task is given it before one that has noth
   expect(send({ memberId: 'a', memberEpoch: a.memberEpoch }).activeTasks).toEqual(wire(2, 3))
   expect(send({ memberId: 'b', memberEpoch: b.memberEpoch }).activeTasks).toEqual(wire(0, 1))
 })
+
+test('copies are shared with a member that joins', () => {
+  const { join, send, group } = setUp({ settings: { standbyReplicas: 1 } })
+  const counts = (): number[][] =>
+    group.members.map(({ target }) => [target.active.size, target.standby.size])
+  const a = join('a')
+  const b = join('b')
+  const beat = (memberId: string): void => {
+    const member = group.members.find(({ id }) => id === memberId)
+    const told = member?.assigned
+    const of = (ids: Iterable<string>): number[] => [...ids].map((id) => Number(id.split('_')[1]))
+    const owned = owns(of(told?.active.keys() ?? []), of(told?.standby ?? []))
+    send({ memberId, memberEpoch: member?.epoch ?? 0, ...owned })
+  }
+  for (let round = 0; round < 4; round += 1) for (const id of ['a', 'b']) beat(id)
+  expect([a.errorCode, b.errorCode]).toEqual([0, 0])
+  expect(counts()).toEqual([
+    [2, 2],
+    [2, 2],
+  ])
+  join('c')
+  for (let round = 0; round < 4; round += 1) for (const id of ['a', 'b', 'c']) beat(id)
+  expect(counts().map(([active = 0, standby = 0]) => active + standby)).toEqual([3, 3, 2])
+  // Nobody follows what it runs, and all is there once in each role.
+  for (const { target } of group.members)
+    expect([...target.standby].filter((id) => target.active.has(id))).toEqual([])
+  const standbys = group.members.flatMap(({ target }) => [...target.standby])
+  expect(standbys.sort()).toEqual(['0_0', '0_1', '0_2', '0_3'])
+})
