@@ -71,6 +71,73 @@ class Stage {
   }
 }
 
+const streamsJoin = {
+  groupId: 'g',
+  memberId: 'm',
+  memberEpoch: 0,
+  endpointInformationEpoch: -1,
+  instanceId: null,
+  rackId: null,
+  rebalanceTimeoutMs: 60_000,
+  topology: { epoch: 0, subtopologies: [] },
+  activeTasks: [],
+  standbyTasks: [],
+  warmupTasks: [],
+  processId: 'p',
+  userEndpoint: null,
+  clientTags: [],
+  taskOffsets: null,
+  taskEndOffsets: null,
+  shutdownApplication: false,
+}
+const caller = { clientId: 'c', clientHost: '/127.0.0.1', apiVersion: 1 }
+
+describe('a group of the streams protocol', () => {
+  test('does not take the place of a classic one by a request that is refused', async () => {
+    const stage = new Stage()
+    const { coordinator } = stage
+    const memberId = await stage.stable('g')
+    coordinator.leave('g', memberId, null)
+    const summary = coordinator.list()
+    expect(summary).toMatchObject([{ groupType: 'classic', state: 'Empty' }])
+    const refusals = [
+      { ...streamsJoin, rebalanceTimeoutMs: -1 },
+      { ...streamsJoin, memberEpoch: 3, topology: null },
+    ]
+    for (const request of refusals) {
+      expect(() => coordinator.streamsHeartbeat(request, caller)).toThrow()
+      expect(coordinator.list()).toEqual(summary)
+    }
+    coordinator.streamsHeartbeat(streamsJoin, caller)
+    expect(coordinator.list()).toMatchObject([{ groupType: 'streams' }])
+  })
+
+  test('tells its offsets to members in their epoch, and to who gives no name', () => {
+    const { coordinator } = new Stage()
+    const { memberEpoch } = coordinator.streamsHeartbeat(streamsJoin, caller)
+    const problem = (memberId: string | null, epoch: number) =>
+      coordinator.fetchProblem('g', { memberId, memberEpoch: epoch })
+    expect(problem(null, -1)).toBeUndefined()
+    expect(problem('m', memberEpoch)).toBeUndefined()
+    expect(problem('m', memberEpoch - 1)).toBe('STALE_MEMBER_EPOCH')
+    expect(problem('m', memberEpoch + 1)).toBe('STALE_MEMBER_EPOCH')
+    expect(problem('other', memberEpoch)).toBe('UNKNOWN_MEMBER_ID')
+    coordinator.streamsHeartbeat({ ...streamsJoin, memberEpoch: -1, topology: null }, caller)
+    expect(problem('m', memberEpoch)).toBe('UNKNOWN_MEMBER_ID')
+  })
+
+  test('takes commits of outsiders when it is empty, and none of a member that has left', () => {
+    const stage = new Stage()
+    const { coordinator } = stage
+    const { memberEpoch } = coordinator.streamsHeartbeat(streamsJoin, caller)
+    expect(stage.commit('g', 'm', memberEpoch)).toBe('NONE')
+    expect(stage.commit('g', '', -1)).toBe('UNKNOWN_MEMBER_ID')
+    coordinator.streamsHeartbeat({ ...streamsJoin, memberEpoch: -1, topology: null }, caller)
+    expect(stage.commit('g', 'm', memberEpoch)).toBe('UNKNOWN_MEMBER_ID')
+    expect(stage.commit('g', '', -1)).toBe('NONE')
+  })
+})
+
 describe('GroupCoordinator', () => {
   test('a member id is the client id and a uuid', async () => {
     const stage = new Stage()

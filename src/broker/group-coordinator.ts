@@ -111,8 +111,8 @@ export class GroupCoordinator {
   }
 
   /**
-   * A heartbeat of the streams protocol. An empty group of the classic one becomes one of this, and
-   * keeps what was committed. @throws Refusal
+   * A heartbeat of the streams protocol. With the first member that it takes, an empty group of the classic
+   * one becomes one of this, and keeps what was committed. @throws Refusal
    */
   streamsHeartbeat(
     request: RequestOf<typeof streamsGroupHeartbeat>,
@@ -121,13 +121,29 @@ export class GroupCoordinator {
     const { groupId } = request
     if (this.#isClosed) throw new Refusal('COORDINATOR_NOT_AVAILABLE', 'The coordinator is closed.')
     const classic = this.#groups.get(groupId)
-    if (classic !== undefined) {
-      if (classic.state !== 'Empty')
-        throw new Refusal('GROUP_ID_NOT_FOUND', `Group ${groupId} is not a streams group.`)
-      classic.delete()
-      this.#groups.delete(groupId)
-    }
-    return this.streams.heartbeat(request, caller)
+    const isStreams =
+      classic === undefined || (classic.state === 'Empty' && request.memberEpoch === 0)
+    if (!isStreams)
+      throw new Refusal('GROUP_ID_NOT_FOUND', `Group ${groupId} is not a streams group.`)
+    const response = this.streams.heartbeat(request, caller)
+    classic?.delete()
+    this.#groups.delete(groupId)
+    return response
+  }
+
+  /**
+   * Why a member is not told what the group has committed: it was replaced. Who gives no name is told, and
+   * members of the classic protocol are not looked at.
+   */
+  fetchProblem(
+    groupId: string,
+    { memberId, memberEpoch }: { readonly memberId: string | null; readonly memberEpoch: number },
+  ): 'UNKNOWN_MEMBER_ID' | 'STALE_MEMBER_EPOCH' | undefined {
+    const streams = this.streams.get(groupId)
+    if (streams === undefined || (memberId === null && memberEpoch < 0)) return undefined
+    const member = streams.members.find(({ id }) => id === memberId)
+    if (member === undefined) return 'UNKNOWN_MEMBER_ID'
+    return member.epoch === memberEpoch ? undefined : 'STALE_MEMBER_EPOCH'
   }
 
   /** Commits all entries, or none. @throws StreamsError `DISK_FAILED` */
@@ -247,7 +263,8 @@ export class GroupCoordinator {
     entries: readonly OffsetKey[],
   ): KafkaErrorName | undefined {
     const streams = this.streams.get(groupId)
-    if (streams?.isEmpty === false) {
+    if (streams !== undefined) {
+      if (streams.isEmpty && by.generation < 0) return undefined
       const problems = entries.map((entry) => streams.commitProblem(by, entry))
       return problems.find((problem) => problem !== undefined)
     }
@@ -279,7 +296,7 @@ export class GroupCoordinator {
     const knownEpoch = this.offsets.log.producers.epochOf(by.producerId) ?? -1
     if (by.producerEpoch < knownEpoch) return 'INVALID_PRODUCER_EPOCH'
     const streams = this.streams.get(groupId)
-    if (streams?.isEmpty === false) return streamsCommitProblem(streams, by, entries)
+    if (streams !== undefined) return streamsCommitProblem(streams, by, entries)
     const group = this.#groups.get(groupId)
     if (group === undefined) return by.generation < 0 ? undefined : this.#strangerProblem(groupId)
     const isNobody = by.generation < 0 && by.memberId === '' && by.instanceId === null
@@ -312,7 +329,8 @@ function streamsCommitProblem(
   by: Committer,
   entries: readonly OffsetKey[],
 ): KafkaErrorName | undefined {
-  if (by.generation < 0 && by.memberId === '' && by.instanceId === null) return undefined
+  if (by.generation < 0 && (group.isEmpty || (by.memberId === '' && by.instanceId === null)))
+    return undefined
   const problems = entries.map((entry) => group.commitProblem(by, entry))
   const problem = problems.find((one) => one !== undefined)
   return problem === 'STALE_MEMBER_EPOCH' ? 'ILLEGAL_GENERATION' : problem

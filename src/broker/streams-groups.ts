@@ -47,12 +47,20 @@ export class StreamsGroups {
     return [...this.#groups.values()]
   }
 
-  /** @throws Refusal */
+  /** A group whose first member is refused never was there. @throws Refusal */
   heartbeat(request: Request, caller: StreamsCaller): Response {
     assertValid(request)
     const { groupId, memberId, memberEpoch } = request
     const known = this.#groups.get(groupId)
-    if (memberEpoch === 0) return (known ?? this.#newGroup(groupId)).heartbeat(request, caller)
+    if (memberEpoch === 0) {
+      const group = known ?? this.#newGroup(groupId)
+      try {
+        return group.heartbeat(request, caller)
+      } catch (error) {
+        if (known === undefined && group.isEmpty) this.delete(groupId)
+        throw error
+      }
+    }
     // Groups do not survive the broker: to the members of one, it is they who are unknown.
     if (known === undefined)
       throw new Refusal('UNKNOWN_MEMBER_ID', `Member ${memberId} is not a member of the group.`)

@@ -14,15 +14,20 @@ const batchedVersion = 8
 
 /** Tells what groups have committed; an offset of -1 where they have not. */
 export function handleOffsetFetch(request: Request, context: RequestContext): Response {
-  const { offsets } = context.broker.groups
+  const { groups } = context.broker
+  const { offsets } = groups
   const { requireStable } = request
   if (context.apiVersion < batchedVersion) return { topics: describe(offsets, request) }
   return {
-    groups: request.groups.map(({ groupId, topics }) => ({
-      groupId,
-      topics: describe(offsets, { groupId, topics, requireStable }),
-      errorCode: errorCode.NONE,
-    })),
+    groups: request.groups.map(({ groupId, topics, ...member }) => {
+      const problem = groups.fetchProblem(groupId, member)
+      if (problem !== undefined) return { groupId, topics: [], errorCode: errorCode[problem] }
+      return {
+        groupId,
+        topics: describe(offsets, { groupId, topics, requireStable }),
+        errorCode: errorCode.NONE,
+      }
+    }),
   }
 }
 
