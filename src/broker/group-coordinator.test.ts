@@ -8,6 +8,7 @@ import { GroupConfigs } from './group-configs.ts'
 import { GroupCoordinator } from './group-coordinator.ts'
 import type { JoinRequest } from './group-member.ts'
 import { OffsetStore } from './offset-store.ts'
+import { Refusal } from './refusal.ts'
 import { StreamsGroups } from './streams-groups.ts'
 import { Topics } from './topics.ts'
 
@@ -105,7 +106,7 @@ describe('a group of the streams protocol', () => {
       { ...streamsJoin, memberEpoch: 3, topology: null },
     ]
     for (const request of refusals) {
-      expect(() => coordinator.streamsHeartbeat(request, caller)).toThrow()
+      expect(() => coordinator.streamsHeartbeat(request, caller)).toThrow(Refusal)
       expect(coordinator.list()).toEqual(summary)
     }
     coordinator.streamsHeartbeat(streamsJoin, caller)

@@ -103,7 +103,7 @@ describe('a broker', () => {
     disk.isTaken = true
     clock.advance(2000)
     await broker.close()
-    await expect(connect(broker)).rejects.toThrow()
+    await expect(connect(broker)).rejects.toThrow(StreamsError)
     // What it had not written yet does not come over what the other one writes.
     expect(disk.usedBytes).toBe(before)
     expect(disk.refreshCount).toBe(3)
