@@ -405,7 +405,8 @@ const errorTable = {
   STREAMS_STOPPED: row(
     503,
     'final',
-    (c) => `Streams is ${text(c['state'])}: this instance no longer serves queries.`,
+    (c) =>
+      `Streams is ${text(c['state'])}: ${text(c['detail'] ?? 'this instance no longer serves queries')}.`,
   ),
   STORE_MIGRATED: row(
     503,

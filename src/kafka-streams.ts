@@ -221,7 +221,9 @@ export class KafkaStreams implements AsyncDisposable {
     }
     using _timer = closeTimer(this.#ports.clock, timeout, () => void this.#cutConnections())
     if (this.#setState('pending-shutdown')) {
-      this.#running.reject(new StreamsError('STREAMS_STOPPED', { state: 'pending-shutdown' }))
+      // Heard by whoever still waits for the start.
+      const detail = 'it was closed before it had its tasks'
+      this.#running.reject(new StreamsError('STREAMS_STOPPED', { state: this.#state, detail }))
       await this.#workers?.stop(leaveGroup ? 'leave' : 'remain')
       await this.#finish('not-running')
       return this.#closed.promise

@@ -122,6 +122,7 @@ async function setUp() {
   const diary = new Diary()
   return {
     cluster,
+    client,
     clock,
     broker,
     member,
@@ -182,5 +183,18 @@ test('a rebalance that is heard of in its own time is joined', async () => {
   broker.on(heartbeat, () => ({ errorCode: 0 }))
   await clock.run(5000)
   expect(joins()).toBe(2)
+  await end()
+})
+
+test('who is cut off on purpose while it leaves complains of nothing', async () => {
+  const { broker, clock, client, member, diary, lines, end } = await setUp()
+  member.start(diary)
+  await clock.run(100)
+  broker.on(leaveGroup, () => 'silence')
+  const stopping = member.stop('leave')
+  await clock.run(100)
+  const closing = client.close()
+  await settled(clock, Promise.all([stopping, closing]))
+  expect(lines).toEqual([])
   await end()
 })

@@ -4,7 +4,7 @@ import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { eitherSignal } from '../client/deadline.ts'
 import type { JoinGroupResult } from '../client/group-coordinator.ts'
-import { StreamsError, messageOf } from '../errors.ts'
+import { StreamsError, isStreamsError, messageOf } from '../errors.ts'
 import { decodeConsumerAssignment } from '../protocol/consumer-protocol.ts'
 import { ClassicProtocols, type ClassicProtocolsOptions } from './classic-protocols.ts'
 import { ClassicSession, type ClassicSessionOptions, type Refusal } from './classic-session.ts'
@@ -317,7 +317,9 @@ export class ClassicMember implements GroupMembership {
   #fail(handlers: MembershipHandlers, cause: unknown): void {
     const error = cause instanceof Error ? cause : new Error(messageOf(cause))
     if (this.#state === 'leaving') {
-      this.#log.error('leaving the group failed', { error: error.message })
+      // Cut on purpose, because closing took too long: that was told.
+      const isCut = isStreamsError(cause, 'CLIENT_CLOSED')
+      this.#log[isCut ? 'debug' : 'error']('leaving the group failed', { error: error.message })
       return this.#enter('left')
     }
     this.#enter('fail')

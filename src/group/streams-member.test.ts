@@ -797,6 +797,22 @@ describe('stop', () => {
     expect(diary.lines).toEqual([])
   })
 
+  test('of a member that is cut off on purpose while it leaves complains of nothing', async () => {
+    const lines: string[] = []
+    const log = { ...silentLog, warn: (line: string) => void lines.push(line) }
+    const { group, diary, member, memberOptions, run, end } = await setUp({ member: { log } })
+    member.start(diary)
+    await run(100)
+    group.tell(() => 'silence')
+    const stopping = member.stop('leave')
+    await run(100)
+    const closing = memberOptions.client.close()
+    await run(100)
+    await Promise.all([stopping, closing])
+    expect(lines).toEqual([])
+    await end()
+  })
+
   test('before the start does nothing', async () => {
     const { group, end } = await setUp()
     await end()

@@ -3,7 +3,7 @@ import { sleep, type Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Random } from '../base/random.ts'
 import { Backoff } from '../client/backoff.ts'
-import { messageOf } from '../errors.ts'
+import { isStreamsError, messageOf } from '../errors.ts'
 import type { TaskId } from '../processor/record-metadata.ts'
 import type { Topology } from '../topology/topology.ts'
 import type { GroupIdentity, GroupMembership, MembershipHandlers, TaskSet } from './membership.ts'
@@ -44,6 +44,8 @@ export interface StreamsMemberOptions extends Omit<StreamsSessionOptions, 'topol
   readonly random: Random
   readonly log: Log
 }
+
+const unableToLeave = 'could not leave the group, it notices by the session timeout'
 
 const noTasks: TaskSet = { active: new Set(), standby: new Set() }
 
@@ -239,8 +241,10 @@ export class StreamsMember implements GroupMembership {
     }
     const refusal = await this.#session.leave(this.#stopMode ?? 'leave')
     if (refusal !== undefined) {
+      // Cut on purpose, because closing took too long: that was told.
+      const isCut = isStreamsError(refusal.error, 'CLIENT_CLOSED')
       const error = refusal.error.message
-      this.#log.warn('could not leave the group, it notices by the session timeout', { error })
+      this.#log[isCut ? 'debug' : 'warn'](unableToLeave, { error })
     }
     this.#enter('left')
   }

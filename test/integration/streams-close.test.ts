@@ -4,10 +4,20 @@ import { Admin } from '../../src/client/admin.ts'
 import { GroupCoordinator } from '../../src/client/group-coordinator.ts'
 import { systemPorts } from '../../src/config.ts'
 import { StreamsBuilder } from '../../src/index.ts'
+import { fetch } from '../../src/protocol/messages/1-fetch.ts'
+import { findCoordinator } from '../../src/protocol/messages/10-find-coordinator.ts'
+import { joinGroup } from '../../src/protocol/messages/11-join-group.ts'
+import { syncGroup } from '../../src/protocol/messages/14-sync-group.ts'
+import { listOffsets } from '../../src/protocol/messages/2-list-offsets.ts'
+import { initProducerId } from '../../src/protocol/messages/22-init-producer-id.ts'
+import { metadata } from '../../src/protocol/messages/3-metadata.ts'
+import { streamsGroupHeartbeat } from '../../src/protocol/messages/88-streams-group-heartbeat.ts'
+import { offsetFetch } from '../../src/protocol/messages/9-offset-fetch.ts'
 import { CutTransport } from './cut-transport.ts'
 import { classicOnly } from './test-cluster.ts'
 import { until } from './until.ts'
-import { linesOf, startedCluster } from './word-count.ts'
+import { WatchedTransport } from './watched-transport.ts'
+import { counts, held, isEqual, linesOf, poem, startedCluster, wordCount } from './word-count.ts'
 
 test(
   'closing tells when the work could not be committed, for it will be done again',
@@ -77,3 +87,56 @@ test('closing after the work was committed tells nothing', async ({ signal }) =>
   await streams.closed
   expect(streams.state).toBe('not-running')
 })
+
+const isStreamsProtocol = process.env['MILLPOND_TEST_GROUP_PROTOCOL'] === 'streams'
+
+/** Requests on the way to the first tasks: join, sync, assign, restore. */
+const steps = [
+  metadata,
+  findCoordinator,
+  ...(isStreamsProtocol ? [streamsGroupHeartbeat] : [joinGroup, syncGroup]),
+  offsetFetch,
+  listOffsets,
+  fetch,
+]
+
+test.for(['at-least-once', 'exactly-once'] as const)(
+  'closing at any step of the way to the tasks leaves nothing behind, %s',
+  { timeout: 120_000 },
+  async (processingGuarantee, { signal }) => {
+    await using cluster = await startedCluster(1)
+    const first = cluster.streams(wordCount(cluster), 'first', { processingGuarantee })
+    await first.start()
+    await cluster.write('lines', poem)
+    await until(async () => isEqual(counts, await held(first)), signal)
+    await first.close()
+    const isExactlyOnce = processingGuarantee === 'exactly-once'
+    const all = isExactlyOnce ? [...steps, initProducerId] : steps
+    const closed: string[] = []
+    for (const { key, name } of all) {
+      let closing: Promise<void> | undefined
+      const transport = new WatchedTransport((apiKey) => {
+        if (apiKey === key) closing ??= streams.close()
+      })
+      // With a directory of its own, so that there is something to restore.
+      const streams = cluster.streams(
+        wordCount(cluster),
+        `closed at ${name}`,
+        { processingGuarantee },
+        { ...systemPorts, transport },
+      )
+      await expect(streams.start()).rejects.toMatchObject({
+        code: 'STREAMS_STOPPED',
+        message: 'Streams is pending-shutdown: it was closed before it had its tasks.',
+      })
+      await closing
+      expect(streams.state).toBe('not-running')
+      closed.push(name)
+    }
+    expect(closed).toEqual(all.map(({ name }) => name))
+    // Nobody waits for any of them, and all is as it was.
+    const last = cluster.streams(wordCount(cluster), 'last', { processingGuarantee })
+    await last.start()
+    await until(async () => isEqual(counts, await held(last)), signal)
+  },
+)
