@@ -376,6 +376,12 @@ const errorTable = {
     (c) =>
       `The state in ${text(c['directory'])} was written by ${text(c['found'])}, and the engine is ${text(c['engine'])}. Configure ${text(c['found'])}, or delete the state with cleanUp(): it is then restored from the changelogs.`,
   ),
+  STORE_KIND_DIFFERS: row(
+    500,
+    'final',
+    (c) =>
+      `The store ${text(c['store'])} was kept as: ${text(c['found'])}; it has become: ${text(c['kind'])}. What is kept of it, here and in its changelog, cannot be read so. Give the new store another name, or begin anew with millpond reset and cleanUp().`,
+  ),
   DISK_FAILED: row(500, 'final', (c) => `Writing ${text(c['path'])} failed${detail(c)}.`),
   KEY_TOO_LONG: row(
     400,

@@ -4,6 +4,7 @@ import type { AnyStore } from './descriptor.ts'
 import { DirectTable } from './direct-table.ts'
 import type { EngineTable } from './engine-table.ts'
 import type { ChangelogWriter, StoreContext } from './state-store.ts'
+import { claimLayout } from './store-layout.ts'
 import type { StoredFormat } from './stored-value.ts'
 import { WriteBehind } from './write-behind.ts'
 
@@ -22,9 +23,13 @@ export interface StoreToBuild<D extends AnyStore = AnyStore> {
   readonly sourceTopic?: string | undefined
 }
 
-export function engineOf({ descriptor }: StoreToBuild, context: StoreContext): KvEngine {
-  const engine = context.engine(descriptor.persistent ?? true)
-  if (engine.persistent) WriteBehind.of(engine, context.restoreBudget)
+/** The engine of a store, which has rows of its kind, or none. Throws as {@link claimLayout}. */
+export function engineOf(node: StoreToBuild, context: StoreContext): KvEngine {
+  const engine = context.engine(node.descriptor.persistent ?? true)
+  if (engine.persistent) {
+    claimLayout(engine, node)
+    WriteBehind.of(engine, context.restoreBudget)
+  }
   return engine
 }
 
