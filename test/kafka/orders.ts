@@ -12,7 +12,7 @@ import {
 import { partitionForKey } from '../../src/protocol/murmur2.ts'
 import type { TestCluster } from '../integration/test-cluster.ts'
 import { until } from '../integration/until.ts'
-import { runJava } from './java-programs.ts'
+import { runTurn } from './java-programs.ts'
 
 const named = keyValueStore('named', { key: serdes.string, value: serdes.string })
 const ordersOf = keyValueStore('orders-of', { key: serdes.string, value: serdes.long })
@@ -78,7 +78,7 @@ export class Orders {
   /** Kafka Streams processes all input, commits, and leaves; the rows of its stores, in order. */
   async runJava(directory: string, signal: AbortSignal): Promise<string[]> {
     const { cluster, applicationId } = this
-    const rows = await runJava(
+    const rows = await runTurn(
       'Orders',
       [
         cluster.address,

@@ -17,7 +17,7 @@ import {
 import { partitionForKey } from '../../src/protocol/murmur2.ts'
 import type { TestCluster } from '../integration/test-cluster.ts'
 import { until } from '../integration/until.ts'
-import { runJava } from './java-programs.ts'
+import { runTurn } from './java-programs.ts'
 
 const wordCounts = keyValueStore('word-counts', { key: serdes.string, value: serdes.long })
 const sums = keyValueStore('sums', { key: serdes.string, value: serdes.long })
@@ -117,7 +117,7 @@ export class Tally {
     const stateDirectory = join(cluster.directory, directory)
     const guarantee = this.#guarantee === 'exactly-once' ? 'exactly_once_v2' : 'at_least_once'
     const settings = [stateDirectory, String(this.#cacheBytes), guarantee]
-    const rows = await runJava(
+    const rows = await runTurn(
       'Tally',
       [cluster.address, applicationId, ...input, ...settings],
       signal,

@@ -15,7 +15,7 @@ import {
 import { partitionForKey } from '../../src/protocol/murmur2.ts'
 import type { TestCluster } from '../integration/test-cluster.ts'
 import { until } from '../integration/until.ts'
-import { runJava } from './java-programs.ts'
+import { runTurn } from './java-programs.ts'
 
 const partitionCount = 2
 const second = 1_000
@@ -100,7 +100,7 @@ export class Visits {
     const { cluster, applicationId } = this
     const topics = ['visits', 'purchases', 'counts', 'pairs'].map((short) => cluster.name(short))
     const stateDirectory = join(cluster.directory, directory)
-    const rows = await runJava(
+    const rows = await runTurn(
       'Visits',
       [cluster.address, applicationId, ...topics, stateDirectory, String(this.#cacheBytes)],
       signal,

@@ -17,19 +17,19 @@ import org.apache.kafka.streams.kstream.TableJoined;
  * <p>Arguments: bootstrap, application id, topic of orders, topic of customers, state directory, bytes of
  * the record cache.
  */
-public final class Orders {
+final class Orders {
   private static final List<String> STORES = List.of("named", "orders-of");
 
   private Orders() {}
 
-  public static void main(String[] args) throws Exception {
+  static List<String> run(String groupProtocol, String[] args) throws Exception {
     String orders = args[2];
     String customers = args[3];
     var topics = List.of(
         List.of(orders),
         List.of(customers, "-naming-subscription-registration-topic", "-orders-of-repartition"),
         List.of("-naming-subscription-response-topic"));
-    new Turn(args[0], args[1]).run(topology(orders, customers), topics, STORES, args[4], args[5]);
+    return new Turn(groupProtocol, args[0], args[1]).run(topology(orders, customers), topics, STORES, args[4], args[5]);
   }
 
   private static Topology topology(String ordersTopic, String customersTopic) {

@@ -14,16 +14,16 @@ import org.apache.kafka.streams.kstream.KGroupedStream;
  * <p>Arguments: bootstrap, application id, topic of lines, topic of amounts, state directory, bytes
  * of the record cache, processing guarantee.
  */
-public final class Tally {
+final class Tally {
   private static final List<String> STORES = List.of("word-counts", "sums", "histories");
 
   private Tally() {}
 
-  public static void main(String[] args) throws Exception {
+  static List<String> run(String groupProtocol, String[] args) throws Exception {
     String lines = args[2];
     String amounts = args[3];
     var topics = List.of(List.of(lines, amounts), List.of("-word-counts-repartition"));
-    new Turn(args[0], args[1])
+    return new Turn(groupProtocol, args[0], args[1])
         .withGuarantee(args[6])
         .run(topology(lines, amounts), topics, STORES, args[4], args[5]);
   }

@@ -1,11 +1,14 @@
 package millpond.interchange;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.ExecutionException;
+import java.util.stream.Collectors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.TopicDescription;
@@ -22,39 +25,54 @@ import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.Topology;
 import org.apache.kafka.streams.kstream.Materialized;
 import org.apache.kafka.streams.kstream.Windowed;
-import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
 import org.apache.kafka.streams.state.QueryableStoreTypes;
-import org.apache.kafka.streams.state.ValueAndTimestamp;
 
 /**
- * One turn of Kafka Streams at an application: it processes all that there is, commits, prints its stores
- * (a row a line: store, key, value, timestamp; of windows: store, key, start, end, value, and timestamp
- * unless they are sessions), and leaves the group.
+ * One turn of Kafka Streams at an application: it processes all that there is, commits, tells the rows of its
+ * stores (store, key, value, timestamp; of windows: store, key, start, end, value, and timestamp unless they
+ * are sessions), and leaves the group.
  */
 final class Turn {
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private final String bootstrap;
   private final String application;
+  private final String groupProtocol;
+  private final List<String> rows = new ArrayList<>();
   private List<String> windows = List.of();
   private List<String> sessions = List.of();
+  private List<String> values = List.of();
+  private List<String> windowValues = List.of();
   private String guarantee = StreamsConfig.AT_LEAST_ONCE;
 
-  Turn(String bootstrap, String application) {
+  Turn(String groupProtocol, String bootstrap, String application) {
+    this.groupProtocol = groupProtocol;
     this.bootstrap = bootstrap;
     this.application = application;
   }
 
-  /** Prints these stores of windows, too. */
+  /** Tells the rows of these stores of windows, too. */
   Turn withWindows(String... stores) {
     windows = List.of(stores);
     return this;
   }
 
-  /** Prints these stores of sessions, too. */
+  /** Tells the rows of these stores of sessions, too. */
   Turn withSessions(String... stores) {
     sessions = List.of(stores);
+    return this;
+  }
+
+  /** Tells the rows of these stores, too, whether they have timestamps or not: without them. */
+  Turn withValues(String... stores) {
+    values = List.of(stores);
+    return this;
+  }
+
+  /** As withValues, of stores of windows. */
+  Turn withWindowValues(String... stores) {
+    windowValues = List.of(stores);
     return this;
   }
 
@@ -74,8 +92,9 @@ final class Turn {
   /**
    * @param topics first the input, then what is made of it, and so on: a commit of topics comes after what
    *     was made of them is written. Names that begin with a hyphen belong to the application.
+   * @return the rows, with tabs between.
    */
-  void run(
+  List<String> run(
       Topology topology, List<List<String>> topics, List<String> stores, String directory, String cacheBytes)
       throws Exception {
     Properties config = new Properties();
@@ -84,7 +103,7 @@ final class Turn {
     config.put(StreamsConfig.STATE_DIR_CONFIG, directory);
     config.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, cacheBytes);
     config.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 100);
-    config.put(StreamsConfig.GROUP_PROTOCOL_CONFIG, System.getProperty("group.protocol", "classic"));
+    config.put(StreamsConfig.GROUP_PROTOCOL_CONFIG, groupProtocol);
     config.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, guarantee);
     // By default, what has closed is looked for once a second.
     config.put("__emit.interval.ms.kstreams.windowed.aggregation__", 0L);
@@ -98,69 +117,66 @@ final class Turn {
       while (streams.state() != KafkaStreams.State.RUNNING || !areCommitted(admin, topics)) {
         boolean hasEnded = streams.state().hasStartedOrFinishedShuttingDown();
         if (hasEnded || System.nanoTime() > deadline) {
-          System.err.println("Kafka Streams is " + streams.state() + " before all is processed");
-          System.exit(1);
+          throw new IllegalStateException(
+              "Kafka Streams is " + streams.state() + " before all is processed");
         }
         Thread.sleep(20);
       }
-      for (String store : stores) print(streams, store);
-      for (String store : windows) printWindows(streams, store);
-      for (String store : sessions) printSessions(streams, store);
+      for (String store : stores) tell(streams, store);
+      for (String store : windows) tellWindows(streams, store);
+      for (String store : sessions) tellSessions(streams, store);
+      for (String store : values) tellValues(streams, store);
+      for (String store : windowValues) tellWindowValues(streams, store);
       // What stays in the group by default would keep others out until its session ends.
       streams.close(
           CloseOptions.groupMembershipOperation(CloseOptions.GroupMembershipOperation.LEAVE_GROUP));
     }
+    return rows;
   }
 
-  private static void print(KafkaStreams streams, String store) {
-    var rows =
-        streams.store(
-            StoreQueryParameters.fromNameAndType(
-                store, QueryableStoreTypes.<String, Object>timestampedKeyValueStore()));
-    try (KeyValueIterator<String, ValueAndTimestamp<Object>> all = rows.all()) {
+  private void tell(KafkaStreams streams, String store) {
+    var found = QueryableStoreTypes.<String, Object>timestampedKeyValueStore();
+    try (var all = streams.store(StoreQueryParameters.fromNameAndType(store, found)).all()) {
+      all.forEachRemaining(row -> tell(store, row.key, row.value.value(), row.value.timestamp()));
+    }
+  }
+
+  private void tellValues(KafkaStreams streams, String store) {
+    var found = QueryableStoreTypes.<String, Object>keyValueStore();
+    try (var all = streams.store(StoreQueryParameters.fromNameAndType(store, found)).all()) {
+      all.forEachRemaining(row -> tell(store, row.key, row.value));
+    }
+  }
+
+  private void tellWindows(KafkaStreams streams, String store) {
+    var found = QueryableStoreTypes.<String, Object>timestampedWindowStore();
+    try (var all = streams.store(StoreQueryParameters.fromNameAndType(store, found)).all()) {
       all.forEachRemaining(
-          row ->
-              System.out.println(
-                  String.join(
-                      "\t",
-                      store,
-                      row.key,
-                      String.valueOf(row.value.value()),
-                      String.valueOf(row.value.timestamp()))));
+          row -> tellWindow(store, row.key, row.value.value() + "\t" + row.value.timestamp()));
     }
   }
 
-  private static void printWindows(KafkaStreams streams, String store) {
-    var rows =
-        streams.store(
-            StoreQueryParameters.fromNameAndType(
-                store, QueryableStoreTypes.<String, Object>timestampedWindowStore()));
-    try (KeyValueIterator<Windowed<String>, ValueAndTimestamp<Object>> all = rows.all()) {
-      all.forEachRemaining(
-          row ->
-              printWindow(store, row.key, row.value.value() + "\t" + row.value.timestamp()));
+  private void tellWindowValues(KafkaStreams streams, String store) {
+    var found = QueryableStoreTypes.<String, Object>windowStore();
+    try (var all = streams.store(StoreQueryParameters.fromNameAndType(store, found)).all()) {
+      all.forEachRemaining(row -> tellWindow(store, row.key, row.value));
     }
   }
 
-  private static void printSessions(KafkaStreams streams, String store) {
-    var rows =
-        streams.store(
-            StoreQueryParameters.fromNameAndType(
-                store, QueryableStoreTypes.<String, Object>sessionStore()));
-    try (KeyValueIterator<Windowed<String>, Object> all = rows.fetch(null, null)) {
-      all.forEachRemaining(row -> printWindow(store, row.key, row.value));
+  private void tellSessions(KafkaStreams streams, String store) {
+    var found = QueryableStoreTypes.<String, Object>sessionStore();
+    var parameters = StoreQueryParameters.fromNameAndType(store, found);
+    try (var all = streams.store(parameters).fetch(null, null)) {
+      all.forEachRemaining(row -> tellWindow(store, row.key, row.value));
     }
   }
 
-  private static void printWindow(String store, Windowed<String> row, Object value) {
-    System.out.println(
-        String.join(
-            "\t",
-            store,
-            row.key(),
-            String.valueOf(row.window().start()),
-            String.valueOf(row.window().end()),
-            String.valueOf(value)));
+  private void tellWindow(String store, Windowed<String> row, Object value) {
+    tell(store, row.key(), row.window().start(), row.window().end(), value);
+  }
+
+  private void tell(Object... columns) {
+    rows.add(Arrays.stream(columns).map(String::valueOf).collect(Collectors.joining("\t")));
   }
 
   private boolean areCommitted(Admin admin, List<List<String>> topics) throws Exception {

@@ -26,14 +26,14 @@ import org.apache.kafka.streams.state.WindowStore;
  * <p>Arguments: bootstrap, application id, topic of visits, topic of purchases, topic of counts, topic of
  * pairs, state directory, bytes of the record cache.
  */
-public final class Visits {
+final class Visits {
   private static final Duration LATE = Duration.ofHours(1);
 
   private Visits() {}
 
-  public static void main(String[] args) throws Exception {
+  static List<String> run(String groupProtocol, String[] args) throws Exception {
     var topics = List.of(List.of(args[2], args[3]));
-    new Turn(args[0], args[1])
+    return new Turn(groupProtocol, args[0], args[1])
         .withWindows("in-window")
         .withSessions("in-session")
         .run(topology(args[2], args[3], args[4], args[5]), topics, List.of(), args[6], args[7]);
