@@ -105,14 +105,14 @@ const perTask = recordCount / taskCount
 let processorMs = 0
 let worstSliceMs = 0
 
-/** Runs what is measured. */
-function measured<T>(work: () => T): T {
+/** Runs what is measured; a slice is what a worker does before it looks at something else. */
+function measured<T>(work: () => T, isSlice = true): T {
   const before = process.cpuUsage()
-  const startedAt = systemClock.monotonic()
   const result = work()
-  worstSliceMs = Math.max(worstSliceMs, systemClock.monotonic() - startedAt)
   const { user, system } = process.cpuUsage(before)
-  processorMs += (user + system) / 1000
+  const ms = (user + system) / 1000
+  processorMs += ms
+  if (isSlice) worstSliceMs = Math.max(worstSliceMs, ms)
   return result
 }
 
@@ -148,7 +148,7 @@ try {
       task.suspend()
       task.close({ clean: true })
     }
-  })
+  }, false)
   console.log(
     JSON.stringify({
       bench: 'restore',
@@ -157,7 +157,7 @@ try {
       perProcessorSecond: Math.round((recordCount * 1000) / processorMs),
       processorMs: Math.round(processorMs),
       wallMs: Math.round(systemClock.monotonic() - startedAt),
-      worstSliceMs: Math.round(worstSliceMs),
+      worstSliceProcessorMs: Math.round(worstSliceMs),
       peakMb: Math.round(memory.peak),
       filePagesMb: Math.round(memory.files),
       node: process.version,

@@ -44,6 +44,8 @@ export interface Round {
   readonly cpuSeconds: number
   readonly brokerCpuSeconds: number
   readonly peakMemoryMb: number
+  /** The most without the pages of files that it has mapped. */
+  readonly ownMemoryMb: number
   readonly load?: LoadResult
   /** Of what came out: equal on both sides, or none of it counts. */
   readonly checksum?: number
@@ -124,9 +126,10 @@ async function follow(
   const times = { startSeconds, totalSeconds: seconds(end.at) }
   if (sized.reads !== undefined) {
     const load = await ask(options, process)
-    const { cpuSeconds, peakMemoryMb } = process.usage()
+    const after = process.usage()
+    const cpuSeconds = after.cpuSeconds - usage.cpuSeconds
     const { perSecond } = load
-    return { perSecond, load, ...times, peakMemoryMb, cpuSeconds: cpuSeconds - usage.cpuSeconds }
+    return { perSecond, load, ...times, ...after, cpuSeconds }
   }
   const middle = samples.find(({ records }) => records >= end.records / 2) as Sample
   return {

@@ -9,6 +9,9 @@ const stopTimeoutMs = 20_000
 /** What is kept of standard error, to be shown when the program fails. */
 const errorCharactersMax = 4_000
 
+/** Linux keeps no peak of it. */
+const memoryLookMs = 100
+
 /** Linux counts processor time in hundredths of a second, whatever the kernel ticks. */
 const ticksPerSecond = 100
 
@@ -17,6 +20,8 @@ export interface Usage {
   readonly cpuSeconds: number
   /** Most memory that it had at one time (VmHWM), in MB. */
   readonly peakMemoryMb: number
+  /** What it has of its own now (RssAnon), in MB: without the pages of files that it has mapped. */
+  readonly ownMemoryMb: number
 }
 
 /** What the process of that id has used. */
@@ -25,13 +30,18 @@ export function usageOf(pid: number): Usage {
     // Its name may have spaces and is in parentheses; user and system time are fields 14 and 15.
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    const peak = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    const megabytes = (name: string): number => {
+      const [, kilobytes = 0] = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status) ?? []
+      return Math.round(Number(kilobytes) / 1024)
+    }
     return {
       cpuSeconds: (Number(fields[11]) + Number(fields[12])) / ticksPerSecond,
-      peakMemoryMb: Math.round(Number(peak?.[1] ?? 0) / 1024),
+      peakMemoryMb: megabytes('VmHWM'),
+      ownMemoryMb: megabytes('RssAnon'),
     }
   } catch {
-    return { cpuSeconds: 0, peakMemoryMb: 0 }
+    return { cpuSeconds: 0, peakMemoryMb: 0, ownMemoryMb: 0 }
   }
 }
 
@@ -48,6 +58,7 @@ export class PeerProcess implements AsyncDisposable {
   #news: () => void = () => undefined
   #errors = ''
   #failure: Error | undefined
+  #ownMemoryMbMax = 0
 
   constructor(command: readonly string[]) {
     const [program = '', ...args] = command
@@ -58,13 +69,14 @@ export class PeerProcess implements AsyncDisposable {
     })
     if (this.#child.stdout !== null)
       createInterface({ input: this.#child.stdout }).on('line', (line) => this.#take(line))
-    this.#ended = new Promise((resolve) => {
+    const looks = setInterval(() => this.usage(), memoryLookMs)
+    this.#ended = new Promise<void>((resolve) => {
       this.#child.once('error', (error) => this.#end(error, resolve))
       this.#child.once('close', (code, signal) => {
         const how = `it ended with ${code === null ? signal : `code ${code}`}`
         this.#end(new Error(`${how}\n${this.#errors}`), resolve)
       })
-    })
+    }).finally(() => clearInterval(looks))
   }
 
   #take(line: string): void {
@@ -103,8 +115,11 @@ export class PeerProcess implements AsyncDisposable {
     return within(told, bound)
   }
 
+  /** The memory of its own is the most that was seen. */
   usage(): Usage {
-    return usageOf(this.#child.pid ?? 0)
+    const usage = usageOf(this.#child.pid ?? 0)
+    this.#ownMemoryMbMax = Math.max(this.#ownMemoryMbMax, usage.ownMemoryMb)
+    return { ...usage, ownMemoryMb: this.#ownMemoryMbMax }
   }
 
   /** Lets it close; kills it when that takes too long. Idempotent. */

@@ -93,6 +93,7 @@ const header = [
   'CPU, s',
   'broker CPU, s',
   'peak MB',
+  'peak MB without file pages',
   'p50, ms',
   'p99, ms',
 ]
@@ -111,6 +112,7 @@ function row(result: JobResult): string[] {
     both(result, ({ cpuSeconds }) => cpuSeconds, 1),
     both(result, ({ brokerCpuSeconds }) => brokerCpuSeconds, 1),
     both(result, ({ peakMemoryMb }) => peakMemoryMb, 0),
+    both(result, ({ ownMemoryMb }) => ownMemoryMb, 0),
     both(result, ({ load }) => load?.p50Ms, 2),
     both(result, ({ load }) => load?.p99Ms, 2),
   ]

@@ -130,8 +130,9 @@ function tellRound(job: Job, peer: Peer, round: Round | undefined): void {
   const label = `${job.name.padEnd(15)} ${peer.name.padEnd(9)}`
   if (round === undefined) console.error(`${label} not yet in Millpond`)
   else {
-    const { perSecond, totalSeconds, cpuSeconds, peakMemoryMb } = round
-    const usage = `${cpuSeconds.toFixed(1)} s CPU, ${peakMemoryMb} MB`
+    const { perSecond, totalSeconds, cpuSeconds, peakMemoryMb, ownMemoryMb } = round
+    const memory = `${peakMemoryMb} MB, ${ownMemoryMb} MB of its own`
+    const usage = `${cpuSeconds.toFixed(1)} s CPU, ${memory}`
     console.error(
       `${label} ${perSecond} ${job.unit}/s, ${totalSeconds.toFixed(1)} s in all, ${usage}`,
     )
