@@ -92,6 +92,17 @@ test('the partition that had data first goes first when timestamps are equal', (
   expect(drain(group)).toEqual(['right@10', 'left@10'])
 })
 
+test('nor does one that has run empty keep its turn', () => {
+  const { group, left, right } = setup()
+  group.add(left, batch(10), 0)
+  group.next()
+  left.take()
+
+  group.add(right, batch(10), 0)
+  group.add(left, batch(10, 10), 1)
+  expect(drain(group)).toEqual(['right@10', 'left@10'])
+})
+
 test('stream time is the largest timestamp handed out', () => {
   const { group, left } = setup()
   expect(group.streamTime).toBe(-1)

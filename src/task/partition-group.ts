@@ -78,7 +78,12 @@ export class PartitionGroup {
   }
 
   add(queue: RecordQueue, records: Buffer, startOffset: number): void {
-    if (!queue.mayHaveHead && queue !== this.#current) this.#filled.push(queue)
+    const isCurrent = queue === this.#current
+    if (isCurrent ? queue.bufferedRecords === 0 : !queue.mayHaveHead) {
+      // One whose last record was taken has its turn after those that were filled in the meantime.
+      if (isCurrent) this.#current = undefined
+      this.#filled.push(queue)
+    }
     queue.add(records, startOffset)
     this.#isReady = false
   }
