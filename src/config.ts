@@ -55,7 +55,10 @@ export interface StreamsConfig extends ErrorHandling {
   readonly engine?: StateEngine
   /** Name of the connections in the brokers' logs and quotas. Default: `<applicationId>-<processId>`. */
   readonly clientId?: string
-  /** Workers in this process. Only 1 is possible; run more processes to use more cores. */
+  /**
+   * Workers of this instance: each is a member of the group, in a thread of its own. Default 1. More need the
+   * topology as the URL of the module that exports it; see {@link KafkaStreams}. Java: num.stream.threads.
+   */
   readonly workers?: number
   /** Longest time between commits. Default 30 s, under exactly-once 100 ms. Java: commit.interval.ms. */
   readonly commitInterval?: number

@@ -198,6 +198,7 @@ export type {
   KeyQueryMetadata,
   LagInfo,
   LocalTask,
+  LocalWorkerInfo,
   RestoreLag,
   RestoreProgress,
   StandbyEnd,
@@ -220,6 +221,7 @@ export type {
   QueryableWindowStore,
 } from './query/queryable-store.ts'
 export type { StreamsState } from './runtime/streams-state.ts'
+export type { WorkerConfig } from './threads/topology-module.ts'
 
 export { StreamsError, errorCodes, isStreamsError } from './errors.ts'
 export type { ErrorCode, ErrorContext } from './errors.ts'

@@ -64,11 +64,20 @@ export type {
  * `stateDir`. Stop it with `close` (or `await using`): what was processed is then committed, and
  * nothing is processed twice after the next start.
  *
+ * With the URL of a module in place of the topology it uses more than one core: each of its `workers` is a
+ * thread that imports the module, which exports `topology`, and `config` for options with functions. The
+ * URL is of JavaScript, or of what this version of Node reads by itself.
+ *
  * @example
  * await using streams = new KafkaStreams(builder.build(), {
  *   applicationId: 'word-count', brokers: ['localhost:9092'] })
  * await streams.start()
  * console.log(await streams.store(wordCounts).get('kafka'))
+ *
+ * @example
+ * const module = new URL('./topology.js', import.meta.url)
+ * await using streams = new KafkaStreams(module, {
+ *   applicationId: 'word-count', brokers: ['localhost:9092'], workers: 4 })
  */
 export class KafkaStreams implements AsyncDisposable {
   readonly metrics: StreamsMetrics
@@ -98,8 +107,9 @@ export class KafkaStreams implements AsyncDisposable {
 
   /**
    * Checks the topology (`TOPOLOGY_INVALID`) and the options (`CONFIG_INVALID`); nothing else happens
-   * yet.
+   * yet. A module is imported, and its topology checked, by `start`.
    *
+   * @param topology what runs, or the URL of the module that exports it.
    * @param ports the world: time, chance, network, files. Default this machine; a simulation gives
    *   its own.
    */

@@ -7,6 +7,7 @@ import { executorStore } from '../query/executor-store.ts'
 import type { QueryableStore } from '../query/queryable-store.ts'
 import { QueryRouter, endpointName } from '../query/router.ts'
 import type { AnyStore } from '../store/descriptor.ts'
+import { loadTopologyModule } from '../threads/topology-module.ts'
 import type { Topology } from '../topology/topology.ts'
 import { EventLoopWatch } from './event-loop-watch.ts'
 import { ExposedExecutor } from './exposed-executor.ts'
@@ -33,6 +34,7 @@ const hopTimeoutMs = 10_000
  * instance owns goes there, a page is merged from all. Only stores that `expose` names can be seen,
  * and only on this machine unless `host` and `auth` say otherwise.
  *
+ * @param topology what runs, or the URL of the module that exports it, for several `workers`.
  * @param ports the world: time, chance, network to Kafka, files. Default this machine.
  *
  * @example
@@ -44,11 +46,13 @@ const hopTimeoutMs = 10_000
  * await service.closed
  */
 export async function serve(
-  topology: Topology,
+  topology: Topology | URL,
   config: ServeConfig,
   ports: Ports = systemPorts,
 ): Promise<Service> {
-  const resolved = resolveServeConfig(topology, config)
+  // What may be seen is checked before the port opens.
+  const known = topology instanceof URL ? await loadTopologyModule(topology.href) : { topology }
+  const resolved = resolveServeConfig(known.topology, config)
   const { signal } = resolved
   if (signal?.aborted === true) throw new StreamsError('ABORTED', { what: 'the start' })
   const service = await open(topology, resolved, ports)
@@ -92,7 +96,7 @@ class Subject implements HttpSubject {
 
 /** Opens the port, then makes the instance, which tells the others where the port is. */
 async function open(
-  topology: Topology,
+  topology: Topology | URL,
   config: ResolvedServeConfig,
   ports: Ports,
 ): Promise<StreamsService> {

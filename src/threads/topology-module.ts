@@ -20,7 +20,7 @@ const workerOptions = [
  * it states comes before what `KafkaStreams` is given.
  *
  * @example
- * export const config: WorkerConfig = { onProcessingError: 'continue' }
+ * const config: WorkerConfig = { onProcessingError: 'continue' } // which the module exports
  */
 export type WorkerConfig = Pick<StreamsConfig, (typeof workerOptions)[number]>
 
