@@ -3,7 +3,7 @@ import { systemClock, type Clock } from '../../src/base/clock.ts'
 import { Admin } from '../../src/client/admin.ts'
 import { GroupCoordinator } from '../../src/client/group-coordinator.ts'
 import { systemPorts } from '../../src/config.ts'
-import { StreamsBuilder } from '../../src/index.ts'
+import { StreamsBuilder, serdes, topic } from '../../src/index.ts'
 import { fetch } from '../../src/protocol/messages/1-fetch.ts'
 import { findCoordinator } from '../../src/protocol/messages/10-find-coordinator.ts'
 import { joinGroup } from '../../src/protocol/messages/11-join-group.ts'
@@ -13,11 +13,14 @@ import { initProducerId } from '../../src/protocol/messages/22-init-producer-id.
 import { metadata } from '../../src/protocol/messages/3-metadata.ts'
 import { streamsGroupHeartbeat } from '../../src/protocol/messages/88-streams-group-heartbeat.ts'
 import { offsetFetch } from '../../src/protocol/messages/9-offset-fetch.ts'
+import { simulatedCluster } from '../../src/testing/simulated-cluster.ts'
 import { CutTransport } from './cut-transport.ts'
 import { classicOnly } from './test-cluster.ts'
 import { until } from './until.ts'
 import { WatchedTransport } from './watched-transport.ts'
 import { counts, held, isEqual, linesOf, poem, startedCluster, wordCount } from './word-count.ts'
+
+const isStreamsProtocol = process.env['MILLPOND_TEST_GROUP_PROTOCOL'] === 'streams'
 
 test(
   'closing tells when the work could not be committed, for it will be done again',
@@ -74,6 +77,34 @@ test('closing ends by itself when no broker is there any more', async ({ signal 
   expect(streams.state).toBe('not-running')
 })
 
+test.for(['at-least-once', 'exactly-once'] as const)(
+  'closing ends in its time while the broker holds connections and answers nothing, %s',
+  async (processingGuarantee) => {
+    await using cluster = await simulatedCluster()
+    const lines = topic('lines', { value: serdes.string })
+    await cluster.createTopic(lines, { partitions: 1 })
+    const seen: string[] = []
+    const builder = new StreamsBuilder()
+    builder.stream(lines).forEach((line) => seen.push(line))
+    const instance = cluster.instance('a', builder.build(), {
+      applicationId: 'app',
+      processingGuarantee,
+      commitInterval: 5_000,
+      groupProtocol: isStreamsProtocol ? 'streams' : 'classic',
+    })
+    instance.start()
+    await cluster.until(() => instance.state === 'running')
+    await cluster.produce(lines, [{ key: null, value: 'to be' }])
+    await cluster.until(() => seen.length === 1)
+    cluster.isolate('a')
+    const { streams } = instance
+    const before = cluster.now
+    await instance.stop({ timeout: 3_000 }).catch(() => undefined)
+    expect(cluster.now - before).toBe(3_000)
+    expect(streams.state).toBe('not-running')
+  },
+)
+
 test('closing after the work was committed tells nothing', async ({ signal }) => {
   await using cluster = await startedCluster(1)
   const seen: string[] = []
@@ -87,8 +118,6 @@ test('closing after the work was committed tells nothing', async ({ signal }) =>
   await streams.closed
   expect(streams.state).toBe('not-running')
 })
-
-const isStreamsProtocol = process.env['MILLPOND_TEST_GROUP_PROTOCOL'] === 'streams'
 
 /** Requests on the way to the first tasks: join, sync, assign, restore. */
 const steps = [
