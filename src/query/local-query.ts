@@ -99,7 +99,7 @@ export function readablePartition(
 /**
  * A partition that this thread can read as truly as is asked for. Throws `STREAMS_REBALANCING` before
  * the first assignment, `STORE_MIGRATED` for one that is elsewhere, `STORE_NOT_AVAILABLE` while it is
- * being restored or nobody has said how far it lags, `STALE` when that is too far.
+ * being restored or nobody knows how far it lags, `STALE` when that is too far.
  */
 export function readableView(
   target: QueryTarget,
@@ -124,6 +124,10 @@ export function readableView(
     throw new StreamsError('STORE_NOT_AVAILABLE', { store, partition, lag, detail })
   }
   const { maxLag = Infinity } = consistency
+  if (local.isCutOff === true && consistency.maxLag !== undefined) {
+    const detail = `the instance is cut off from its group, and does not know how far partition ${partition} lags`
+    throw new StreamsError('STORE_NOT_AVAILABLE', { store, partition, detail })
+  }
   if (lag > maxLag) throw new StreamsError('STALE', { store, partition, lag, maxLag })
   return { ...local, view, lag, partition }
 }

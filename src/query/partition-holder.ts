@@ -21,6 +21,23 @@ export function roleHere(
   return target.inThread(store, partition)?.role ?? role
 }
 
+/** How far a partition of this process is; undefined: it has none, or not any more. */
+export async function statusHere(
+  target: QueryTarget,
+  store: string,
+  partition: number,
+): Promise<Omit<LocalPartition, 'view'> | undefined> {
+  const worker = workerFor(target, store, partition, { consistency: 'any' })
+  if (worker === undefined) return target.local(store, partition)
+  try {
+    const [status] = await worker.status(store, [partition])
+    return status
+  } catch (error) {
+    if (isMoved(error)) return undefined
+    throw error
+  }
+}
+
 /** True: this process holds the partition in a role that is asked for. */
 export function isHeldFor(
   target: QueryTarget,

@@ -48,6 +48,11 @@ export interface LocalPartition {
   readonly view: AnyStoreView | undefined
   /** Changelog records that are not in the store yet: 0 when an owner runs; undefined: not known yet. */
   readonly lag: number | undefined
+  /**
+   * True: of an owner that has lost its group. Another one may have written since, so that `lag` is of the
+   * past, and within no bound.
+   */
+  readonly isCutOff?: boolean
   /** Empty of a standby. */
   readonly position: StorePosition
 }

@@ -20,6 +20,7 @@ import type { TypedVersionedStore } from '../store/typed-versioned-store.ts'
 import type { StampedWindowStore } from '../store/typed-window-stores.ts'
 import { localStore } from './executor-store.ts'
 import { LocalQuery } from './local-query.ts'
+import { statusHere } from './partition-holder.ts'
 import { PortQueries } from './port-queries.ts'
 import { QueryResponder } from './query-responder.ts'
 import type { QueryableStore } from './queryable-store.ts'
@@ -384,6 +385,43 @@ describe.each(places)('stores %s', (_place, held) => {
     expect((await local.page(page)).meta).toMatchObject({ role: 'standby', lag: 12 })
     process.holder(1).stands.set(1, { role: 'standby', state: 'running', lag: undefined })
     expect(await code(() => store.get('kafka', { consistency: 'any' }))).toBe('STORE_NOT_AVAILABLE')
+  })
+
+  test('say how far each partition is', async () => {
+    const process = await filled()
+    process.holder(1).stands.set(1, { role: 'standby', state: 'running', lag: 12 })
+    process.holder(2).tasks.delete(2)
+    const statuses = await Promise.all(
+      [0, 1, 2].map((partition) => statusHere(process.main, 'totals', partition)),
+    )
+    expect(statuses[0]).toMatchObject({ role: 'active', state: 'running', lag: 0 })
+    expect(statuses[1]).toMatchObject({ role: 'standby', state: 'running', lag: 12 })
+    expect(statuses[2]).toBe(undefined)
+  })
+
+  test('keep no bound where nobody knows how far they lag any more', async () => {
+    const process = await filled()
+    process.holder(1).stands.set(1, {
+      role: 'standby',
+      state: 'running',
+      lag: 0,
+      isCutOff: true,
+    })
+    const store = process.store(totals)
+    expect(await store.get('kafka', { consistency: 'any' })).toEqual({ n: 0 })
+    const bounded = [
+      () => store.get('kafka', { maxLag: 1_000_000 }),
+      () => all(store.range({ maxLag: 0 })),
+      () => store.approximateEntryCount({ maxLag: 0 }),
+      () => process.store(windows).fetch('kafka', 0, { maxLag: 0 }),
+      () => all(process.store(sessions).range({ maxLag: 0 })),
+    ]
+    for (const read of bounded) {
+      expect(await outcome(read)).toMatchObject({
+        code: 'STORE_NOT_AVAILABLE',
+        message: expect.stringContaining('cut off from its group') as string,
+      })
+    }
   })
 
   test('end a scan with an error when its store closes in the middle', async () => {

@@ -126,6 +126,7 @@ export class LocalWorker implements WorkerHandle {
       state: lags.isComplete(task, store) ? 'running' : 'restoring',
       view: viewOf(task.store(store)),
       lag: lags.of(task, store),
+      isCutOff,
       position: positionOf(task),
     }
   }

@@ -15,6 +15,8 @@ export interface HeldPartition {
   readonly view: HeldView | undefined
   /** Changelog records that are not in the store yet; undefined: that is not known yet. */
   readonly lag: number | undefined
+  /** True: the group may have another owner, who writes; `lag` is of the past. */
+  readonly isCutOff?: boolean
   /** By topic and partition, the next offset to be processed; empty of a standby, which processes none. */
   readonly position: Readonly<Record<string, Readonly<Record<string, number>>>>
 }

@@ -27,6 +27,7 @@ interface Stand {
   readonly role: 'active' | 'standby'
   readonly state: 'restoring' | 'running'
   readonly lag: number | undefined
+  readonly isCutOff?: boolean
 }
 
 /** A thread with real stores, one for each partition that it holds. */

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { StreamsError } from '../../errors.ts'
+import { statusHere } from '../../query/partition-holder.ts'
 import { partitionCountOf, partitionOfKey, queryableDescriptor } from '../../query/local-query.ts'
 import type { QueryTarget } from '../../query/query-target.ts'
 import { endpointName } from '../../query/router.ts'
@@ -31,11 +32,9 @@ export function metadataRoutes(app: TypedApp, subject: HttpSubject): void {
     const target = open(subject, store)
     if (target.isGlobal(store)) return { store, global: true, instances: holders(target, store) }
     const count = partitionCountOf(target, store)
-    const partitions: PartitionMetadata[] = []
-    for (let partition = 0; partition < count; partition += 1) {
-      partitions.push(metadataOf(target, store, partition))
-    }
-    return { store, partitions }
+    return Promise.all(
+      Array.from({ length: count }, (_, partition) => metadataOf(target, store, partition)),
+    ).then((partitions) => ({ store, partitions }))
   })
 
   const keySchema = { params: keyParams, querystring: keyQuery }
@@ -49,9 +48,10 @@ export function metadataRoutes(app: TypedApp, subject: HttpSubject): void {
     }
     const keyBytes = parseKey(descriptor, format, key)
     const partition = partitionOfKey(target, { kind: 'get', store, keyBytes })
-    const metadata = metadataOf(target, store, partition)
-    if (metadata.active === null) throw new StreamsError('OWNER_UNKNOWN', { store, partition })
-    return { store, key, ...metadata }
+    return metadataOf(target, store, partition).then((metadata) => {
+      if (metadata.active === null) throw new StreamsError('OWNER_UNKNOWN', { store, partition })
+      return { store, key, ...metadata }
+    })
   })
 }
 
@@ -69,9 +69,13 @@ function open(subject: HttpSubject, store: string): QueryTarget {
   return target
 }
 
-function metadataOf(target: QueryTarget, store: string, partition: number): PartitionMetadata {
+async function metadataOf(
+  target: QueryTarget,
+  store: string,
+  partition: number,
+): Promise<PartitionMetadata> {
   const { active, standby } = target.hosts(store, partition)
-  const local = target.local(store, partition)
+  const local = await statusHere(target, store, partition)
   return {
     partition,
     active: active === undefined ? null : endpointName(active),
