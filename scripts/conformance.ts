@@ -45,6 +45,8 @@ const defects = [
   'cannot be cast to class',
   // What a punctuation forwards, held back by a join with a grace period: it has come from no topic.
   '"String.getBytes(java.nio.charset.Charset)" because "this.topic" is null',
+  // Sliding windows over a row that the cache knows to be gone: the iterator shows it with null.
+  'ValueAndTimestamp.value()" because "next.value" is null',
 ]
 
 function isDefect({ message = '' }: CaseResult): boolean {

@@ -11,7 +11,7 @@ const root = resolve(fileURLToPath(new URL('../..', import.meta.url)))
 const project = join(root, 'conformance', 'java')
 const cache = join(root, '.cache', 'conformance')
 /** Short runs: a small heap, and no time lost on compiling well what runs once. */
-const jvmOptions = ['-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1']
+const jvmOptions = ['-Xmx1g', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1']
 
 /** What Java answers: a result, or that the case says what nobody can run. */
 type Answer = CaseResult & { readonly invalid?: string }
