@@ -143,7 +143,8 @@ export class ProducerBatch {
         numbers: { ...numbers, sequence },
         origins: this.#origins?.slice(first, first + count),
       })
-      part.waiters = this.waiters
+      // Its own list: a flush that begins now waits for each part.
+      part.waiters = [...this.waiters]
       parts.push(part)
     }
     // Each flush that waited for one now waits for two.

@@ -98,6 +98,25 @@ describe('a record that is refused', () => {
     await end()
   })
 
+  test('holds up a flush that begins while its batch is in parts', async () => {
+    const refused: string[] = []
+    const later: Promise<number>[] = []
+    const { clock, producer, send, setRefusal, end } = await startProducing({
+      producer: {
+        onRefused: ({ value }) => {
+          refused.push(String(value))
+          later.push(producer.flush().then(() => refused.length))
+          return 'continue'
+        },
+      },
+    })
+    setRefusal(bad)
+    for (const value of ['a', 'bad 1', 'b', 'bad 2']) send(value)
+    await settled(clock, producer.flush())
+    expect(await Promise.all(later)).toEqual([2, 2])
+    await end()
+  })
+
   test('may be too large alone', async () => {
     const { refused, onRefused } = dropping()
     const { clock, producer, logs, send, setRefusal, end } = await startProducing({
