@@ -39,6 +39,11 @@ export class Chance {
   name(probability = 0.2): { name?: string } {
     if (!this.is(probability)) return {}
     if (this.is(0.01)) return { name: this.pick(['', 'a b', ...this.#names]) }
+    return this.validName()
+  }
+
+  /** A name that is allowed, and not taken. */
+  validName(): { name: string } {
     const words = ['count', 'by-user', 'Log', 'trim', 'x', 'KSTREAM-FILTER', 'last.seen', '0']
     const name = `${this.pick(words)}-${this.number()}`
     this.#names.add(name)
