@@ -40,3 +40,11 @@ test('many keys that differ in few places come in order', () => {
   const expected = keys.toSorted(compareBytes)
   expect(sorted(keys).findIndex((key, place) => key !== expected[place])).toBe(-1)
 })
+
+test('many keys that differ in zero bytes at their end alone come in order', () => {
+  const keys = Array.from({ length: 60 }, (_, index) => Buffer.alloc((index * 7) % 60))
+  const named = keys.map((key) => Buffer.concat([Buffer.from('key'), key]))
+  for (const some of [keys, named, [...keys, ...named]]) {
+    expect(sorted(some)).toEqual(some.toSorted(compareBytes))
+  }
+})

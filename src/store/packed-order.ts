@@ -63,7 +63,10 @@ function sortFrom(order: Uint32Array, keys: PackedKeys, common: number): void {
       (words[to * 2 + lowWord] as number) >>> placeBits ===
         (words[from * 2 + lowWord] as number) >>> placeBits
     if (isSame) continue
-    if (to - from > 1) sortFrom(order.subarray(from, to), keys, shared + agreed)
+    const group = order.subarray(from, to)
+    // Nothing was told apart: a key has ended, and is to the numbers what it would be with zeros behind it.
+    if (group.length === length) group.set([...group].sort((a, b) => compareKeys(keys, a, b)))
+    else if (group.length > 1) sortFrom(group, keys, shared + agreed)
     from = to
   }
 }
