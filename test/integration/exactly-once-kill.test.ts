@@ -9,6 +9,7 @@ import { randomInteger, seededRandom, type Random } from '../../src/base/random.
 import { fetchCommittedOffsets, listOffsets } from '../../src/client/offsets.ts'
 import { partitionForKey } from '../../src/protocol/murmur2.ts'
 import { serdes } from '../../src/serde/serdes.ts'
+import { BackgroundLoad } from './background-load.ts'
 import { TestCluster, groupProtocol } from './test-cluster.ts'
 import { until } from './until.ts'
 
@@ -164,10 +165,11 @@ test(
     const input = new Input(cluster, random)
     await using instances = new Instances(cluster)
     const topics = { input: cluster.name('input'), copies: cluster.name('copies') }
-    const isOver = new AbortController()
     const startedAt = systemClock.monotonic()
     const done = { SIGKILL: 0, SIGTERM: 0 }
-    const load = writeUntil(isOver.signal, input, () => committed(cluster, topics.input))
+    await using load = new BackgroundLoad((isOver) =>
+      writeUntil(isOver, input, () => committed(cluster, topics.input)),
+    )
     const isDone = (round: number): boolean =>
       isLong ? systemClock.monotonic() - startedAt >= killSeconds * 1000 : round === roundsOfShort
     for (let round = 0; !isDone(round); round += 1) {
@@ -179,8 +181,7 @@ test(
       await instances.replace(randomInteger(random, instanceCount), how)
       done[how] += 1
     }
-    isOver.abort()
-    await load
+    await load.end()
     const repartition = cluster.name('counts-by-value-repartition')
     for (const topic of [cluster.name('input'), repartition]) {
       await until(

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { fetchCommittedOffsets } from '../../src/client/offsets.ts'
+import { StreamsGroupCoordinator } from '../../src/client/streams-group-coordinator.ts'
 import type { KafkaStreams } from '../../src/index.ts'
+import { BackgroundLoad } from './background-load.ts'
 import { groupProtocol, staticMembers, type TestCluster } from './test-cluster.ts'
 import { until } from './until.ts'
 import { counts, heldByAll, isEqual, poem, startedCluster, wordCount } from './word-count.ts'
@@ -19,6 +21,12 @@ async function linesCommitted(cluster: TestCluster): Promise<number> {
   const all = Array.from({ length: partitions }, (_, partition) => ({ topic, partition }))
   const offsets = await fetchCommittedOffsets(cluster.client, cluster.name('word-count'), all)
   return [...offsets.values()].reduce((sum, { offset }) => sum + Math.max(0, offset), 0)
+}
+
+/** What a group of the streams protocol raises whenever tasks may have to move. */
+async function groupEpoch(cluster: TestCluster): Promise<number> {
+  await using group = new StreamsGroupCoordinator(cluster.client, cluster.name('word-count'))
+  return (await group.describe({ timeoutMs })).groupEpoch
 }
 
 /** Writes poems without a pause, as long as they are read; resolves with how many there were. */
@@ -40,7 +48,7 @@ test(
     await using cluster = await startedCluster(partitions)
     const instances = new Map<string, KafkaStreams>()
     const events: string[] = []
-    /** Of the classic protocol: who has joined in which generation, the last one behind. */
+    /** Who has joined in which generation, or at which epoch, the last one behind. */
     const joined: { name: string; generation: unknown }[] = []
     const start = async (name: string): Promise<void> => {
       const streams = cluster.streams(wordCount(cluster), name, {
@@ -50,7 +58,7 @@ test(
         logger: {
           debug: (message, fields) => {
             if (message === 'joined the group')
-              joined.push({ name, generation: fields?.['generation'] })
+              joined.push({ name, generation: fields?.['generation'] ?? fields?.['epoch'] })
           },
           info: () => undefined,
           warn: () => undefined,
@@ -81,12 +89,12 @@ test(
 
     // The first one to come leads the group, where members do.
     for (const name of names) await start(name)
-    const isOver = new AbortController()
-    const load = writeUntil(cluster, isOver.signal)
+    await using load = new BackgroundLoad((isOver) => writeUntil(cluster, isOver))
     // Six tasks with stores and six without, and a standby for each of the former.
     await until(async () => isSpread() && (await linesCommitted(cluster)) > 0, signal)
     const before = shown()
-    const generation = joined.at(-1)?.generation
+    const isClassic = groupProtocol === 'classic'
+    const generation = isClassic ? joined.at(-1)?.generation : await groupEpoch(cluster)
     joined.length = 0
     for (const name of names) {
       const committed = await linesCommitted(cluster)
@@ -99,10 +107,8 @@ test(
       const ofOthers = events.filter((event) => !event.startsWith(`${name} is `))
       expect(ofOthers).toEqual([])
     }
-    const isClassic = groupProtocol === 'classic'
-    expect(joined).toEqual(isClassic ? names.map((name) => ({ name, generation })) : [])
-    isOver.abort()
-    const poems = await load
+    expect(joined).toEqual(names.map((name) => ({ name, generation })))
+    const poems = await load.end()
     const expected = Object.fromEntries(
       Object.entries(counts).map(([word, count]) => [word, count * poems]),
     )
