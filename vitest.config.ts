@@ -13,6 +13,7 @@ export const bothProtocols = [
   'test/integration/streams-load.test.ts',
   'test/integration/streams-restore.test.ts',
   'test/integration/uncaught-errors.test.ts',
+  'test/integration/worker-threads.test.ts',
 ] as const
 
 export default defineConfig({
@@ -48,6 +49,8 @@ export default defineConfig({
       },
     ],
     passWithNoTests: false,
+    // Imported as a program imports it, by its whole URL: vite would leave its query away.
+    server: { deps: { external: [/threaded-words\.js/] } },
     testTimeout: 20_000,
     hookTimeout: 30_000,
     maxWorkers: 2,

@@ -50,6 +50,7 @@ function onKafka(
       },
       globalSetup: ['test/kafka/real-kafka.ts', ...setup],
       sequence: { groupOrder: order },
+      server: base.test?.server,
       testTimeout: 40_000,
       hookTimeout: 60_000,
       maxWorkers: 2,

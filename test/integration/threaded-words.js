@@ -8,7 +8,9 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { StreamsBuilder, keyValueStore, serdes, topic } from 'millpond'
 
 const search = new URL(import.meta.url).searchParams
-const input = search.get('input') ?? 'words'
+const input = search.get('input')
+// All threads must see the same URL: with another topology in one of them, its group would refuse it.
+if (input === null) throw new Error('the URL does not say which topic is read')
 const once = search.get('once')
 
 export const counts = keyValueStore('counts', { key: serdes.string, value: serdes.long })
