@@ -14,6 +14,7 @@
  */
 import { createRequire } from 'node:module'
 import { platform } from 'node:os'
+import { isMainThread } from 'node:worker_threads'
 import type { Database, RootDatabase } from 'lmdb'
 import { assert } from '../base/assert.ts'
 import { emptyBytes } from '../base/bytes.ts'
@@ -430,6 +431,14 @@ class LmdbTransaction implements KvTransaction {
   }
 }
 
+/** Of a thread: a transaction that is open would keep it, and the process, from ever ending. */
+const openInThread = new Set<LmdbEngine>()
+if (!isMainThread) {
+  process.on('exit', () => {
+    for (const engine of openInThread) engine.discard()
+  })
+}
+
 /** State of one task in files. */
 export class LmdbEngine implements KvEngine {
   readonly persistent = true
@@ -449,6 +458,7 @@ export class LmdbEngine implements KvEngine {
     this.path = options.path
     this.#root = options.root
     this.#onClose = options.onClose
+    if (!isMainThread) openInThread.add(this)
     // All at once: a snapshot cannot see a database that is opened after it. The names end in a zero
     // byte.
     const names = [...this.#root.getKeys()].map((key) => key.toString().replace(/\0$/, ''))
@@ -584,12 +594,18 @@ export class LmdbEngine implements KvEngine {
     }
   }
 
+  /** Gives up the transaction that is open, if there is one. */
+  discard(): void {
+    this.#transaction?.discard()
+  }
+
   close(): void {
     if (this.#isClosed) return
     this.#transaction?.discard()
     for (const iterator of this.#iterators) iterator.return()
     for (const snapshot of this.#snapshots) snapshot.close()
     this.#isClosed = true
+    openInThread.delete(this)
     // Nothing is written in the background, so that it is closed when this returns.
     void this.#root.close()
     this.#onClose()

@@ -1,6 +1,7 @@
 import { sleep, type Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import { Backoff } from '../client/backoff.ts'
+import { messageOf } from '../errors.ts'
 import type { WorkerListener } from './stream-worker.ts'
 import type { WorkerHandle, WorkerStatus } from './worker-handle.ts'
 
@@ -103,22 +104,35 @@ export class WorkerSlot {
   }
 
   async #runWorker(): Promise<void> {
-    const { make, listener } = this.#options
-    const worker = make({
-      ...listener,
-      onStatus: (status) => this.#setStatus(status),
-      onFailure: (error) => this.#failed(error),
-    })
-    this.#worker = worker
-    this.#isWorking = true
-    if (this.#isPaused) worker.pause()
-    worker.start()
+    const { listener } = this.#options
+    const worker = this.#begin()
+    if (worker === undefined) return
     await worker.done
     const { stopApplication } = { stopApplication: undefined, ...this.#verdict }
     if (stopApplication !== undefined) await worker.stopApplication(stopApplication)
     await worker.close()
     listener.onEnd()
     this.#isWorking = false
+  }
+
+  /** Undefined: it could not begin, which is a failure as any other. */
+  #begin(): WorkerHandle | undefined {
+    const { make, listener } = this.#options
+    try {
+      const worker = make({
+        ...listener,
+        onStatus: (status) => this.#setStatus(status),
+        onFailure: (error) => this.#failed(error),
+      })
+      if (this.#isPaused) worker.pause()
+      worker.start()
+      this.#worker = worker
+      this.#isWorking = true
+      return worker
+    } catch (error) {
+      this.#failed(error instanceof Error ? error : new Error(messageOf(error)))
+      return undefined
+    }
   }
 
   #setStatus(status: WorkerStatus): void {

@@ -9,6 +9,7 @@ import type { LocalTask } from '../runtime/streams-metadata.ts'
 import type { StoredOffsets } from '../runtime/task-stores.ts'
 import type { StateBytes, StoreLag, WorkerHandle } from '../runtime/worker-handle.ts'
 import type { TaskStates } from '../runtime/worker-tasks.ts'
+import { makeGone, watchThread } from './live-threads.ts'
 import { threadEntry } from './thread-entry.ts'
 import { readError } from '../query/wire-values.ts'
 import type { FromWorker, ToWorker, WorkerReport, WorkerStart } from './worker-messages.ts'
@@ -19,7 +20,7 @@ const patienceMs = 3000
 const nothing: WorkerReport = { tasks: [], lags: [], partitionCounts: new Map(), metrics: [] }
 
 export interface ThreadWorkerOptions {
-  readonly start: Omit<WorkerStart, 'queries' | 'stored'>
+  readonly start: Omit<WorkerStart, 'queries' | 'stored' | 'gone'>
   /** Who says which directories it may open. */
   readonly states: TaskStates
   readonly clock: Clock
@@ -62,7 +63,9 @@ export class ThreadWorker implements WorkerHandle {
   start(): void {
     const { start, states, connect } = this.#options
     const { port1, port2 } = new MessageChannel()
-    const workerData: WorkerStart = { ...start, queries: port2, stored: states.storedOffsets() }
+    const gone = makeGone()
+    const stored = states.storedOffsets()
+    const workerData: WorkerStart = { ...start, queries: port2, stored, gone }
     const worker = new Worker(threadEntry, {
       workerData,
       transferList: [port2],
@@ -74,8 +77,10 @@ export class ThreadWorker implements WorkerHandle {
     worker.on('error', (error: unknown) => {
       this.#uncaught = error
     })
+    const watch = watchThread({ gone, askToExit: () => this.#post({ kind: 'exit' }) })
     this.#exited = new Promise((resolve) => {
       worker.on('exit', (code) => {
+        watch[Symbol.dispose]()
         this.#exit(code)
         resolve()
       })

@@ -16,6 +16,7 @@ import { InstanceView } from '../runtime/instance-view.ts'
 import { InstanceWorkers, ofWorker } from '../runtime/instance-workers.ts'
 import { TaskDirectories } from '../store/task-directories.ts'
 import type { Topology } from '../topology/topology.ts'
+import { tellGone } from './live-threads.ts'
 import { ThreadState } from './thread-state.ts'
 import { loadTopologyModule } from './topology-module.ts'
 import { crossable, writeError } from '../query/wire-values.ts'
@@ -45,7 +46,10 @@ class WorkerThread {
   constructor(port: MessagePort, start: WorkerStart) {
     this.#port = port
     this.#start = start
+    // After those of engines, which end what is open.
+    process.on('exit', () => tellGone(start.gone))
     port.on('message', (message: ToWorker) => {
+      if (message.kind === 'exit') process.exit()
       if (this.#parts === undefined) this.#early.push(message)
       else this.#receive(this.#parts, message)
     })
@@ -151,6 +155,9 @@ class WorkerThread {
         return
       case 'cut':
         void client.close()
+        return
+      case 'exit':
+        // Heard by whoever takes the messages, also before there is anything.
         return
       case 'claimed':
         return state.claimed(message.claim, message.ids)
