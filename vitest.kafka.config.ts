@@ -24,8 +24,8 @@ const shorter = [
   'test/integration/exactly-once.test.ts',
 ]
 
-/** Three processes that are killed one after the other take too long for every run. */
-const kills = ['test/integration/exactly-once-kill.test.ts']
+/** Processes that are killed one after the other take too long for every run. */
+const kills = ['test/integration/exactly-once-kill.test.ts', 'test/integration/worker-kill.test.ts']
 
 const streamsProtocol = 'test/integration/streams-protocol.test.ts'
 
