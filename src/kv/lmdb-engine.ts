@@ -46,9 +46,10 @@ const pageBytes = 16_384
 /**
  * Addresses set aside for the file. When it outgrows them the package maps it anew, and leaves the old map
  * for readers, until the end: each page that was seen through several maps counts for the process once in
- * each. On Windows the file would be as large.
+ * each. On Windows the file would be as large, and where addresses have 32 bits there are too few.
  */
 const mapBytes = 2 ** 30
+const mayMapMore = platform() !== 'win32' && !['arm', 'ia32'].includes(process.arch)
 /** Named databases of one environment: stores, window segments, offsets. */
 const tablesMax = 1024
 /** Read transactions that may be open in one environment. */
@@ -671,7 +672,7 @@ export function lmdbEngine({ disk, clock, log = silentLog }: LmdbOptions): KvEng
         ...databaseOptions,
         noSync: true,
         pageSize: pageBytes,
-        ...(platform() === 'win32' ? {} : { mapSize: mapBytes }),
+        ...(mayMapMore && { mapSize: mapBytes }),
         maxDbs: tablesMax,
         maxReaders: readersMax,
       })

@@ -118,7 +118,6 @@ export class ThreadWorker implements WorkerHandle {
       case 'failure':
         return this.#fail(readError(message.error))
       case 'ended':
-        this.#hasEnded = true
         return this.#end()
       default:
         message satisfies never
@@ -154,6 +153,7 @@ export class ThreadWorker implements WorkerHandle {
   }
 
   #end(): void {
+    this.#hasEnded = true
     this.#deadline?.cancel()
     this.#queries?.close()
     // It has nothing any more; what it has counted was counted.
@@ -178,6 +178,7 @@ export class ThreadWorker implements WorkerHandle {
   }
 
   async cut(): Promise<void> {
+    if (this.#hasEnded) return
     this.#post({ kind: 'cut' })
     // One that hangs does not hear it.
     this.#deadline ??= this.#options.clock.setTimer(

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log, LogLevel } from '../base/log.ts'
 import type { StreamsConfig } from '../config.ts'
+import { messageOf } from '../errors.ts'
 import { PortQueries } from '../query/port-queries.ts'
 import type { QueryTarget, ThreadPartition } from '../query/query-target.ts'
 import { findInWorkers, type WorkerQueries } from '../query/worker-queries.ts'
@@ -133,11 +134,16 @@ export class WorkerThreads implements InstanceState {
 
   /** What can be taken over without a restore is told to the group by whichever worker joins. */
   #tellStored(): void {
-    const { clock, directory } = this.#options
+    const { clock, directory, log } = this.#options
     this.#telling ??= clock.setTimer(storedDelayMs, () => {
       this.#telling = undefined
-      const stored = directory.storedOffsets()
-      for (const worker of this.#workers) worker.setStored(stored)
+      try {
+        const stored = directory.storedOffsets()
+        for (const worker of this.#workers) worker.setStored(stored)
+      } catch (error) {
+        // They know what was told before, and whoever opens a task hears what is wrong.
+        log.warn('how far the state on disk is could not be read', { error: messageOf(error) })
+      }
     })
   }
 
