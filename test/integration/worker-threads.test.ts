@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { describe, expect, test } from 'vitest'
 import { KafkaStreams, keyValueStore, serdes, type StreamsConfig } from '../../src/index.ts'
-import { TestCluster, classicOnly } from './test-cluster.ts'
+import { TestCluster, classicOnly, devBrokerOnly } from './test-cluster.ts'
 import { until } from './until.ts'
 import { isEqual } from './word-count.ts'
 
 const counts = keyValueStore('counts', { key: serdes.string, value: serdes.long })
 const options = { timeout: 120_000 }
-/** Of a test in which the group protocol decides nothing: starting threads takes too long to do it twice. */
-const inOneProtocol = { ...options, ...classicOnly }
+/** Of a test in which group protocol and broker decide nothing: starting threads takes too long to do it twice. */
+const once = { ...options, skip: classicOnly.skip || devBrokerOnly.skip }
 const words = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l']
 
 async function startedCluster(): Promise<TestCluster> {
@@ -74,7 +74,7 @@ const isCounted = async (
 for (const processingGuarantee of ['exactly-once', 'at-least-once'] as const) {
   test(
     `two instances of several threads count each word (${processingGuarantee})`,
-    processingGuarantee === 'exactly-once' ? options : inOneProtocol,
+    processingGuarantee === 'exactly-once' ? options : once,
     async ({ signal }) => {
       await using cluster = await startedCluster()
       const a = instance(cluster, 'a', { workers: 3, processingGuarantee })
@@ -123,7 +123,7 @@ describe('a thread that dies', () => {
     ['later!', { code: 'WORKER_DIED', cause: { message: 'it is too late' } }],
     ['reject!', { code: 'WORKER_DIED', cause: { message: 'nobody looks' } }],
   ] as const) {
-    const ofDeed = deed === 'exit!' ? options : inOneProtocol
+    const ofDeed = deed === 'exit!' ? options : once
     test(`by ${deed} is replaced, and all is counted`, ofDeed, async () => {
       await using cluster = await startedCluster()
       const errors: Error[] = []
@@ -148,25 +148,21 @@ describe('a thread that dies', () => {
     })
   }
 
-  test(
-    'for want of memory ends the instance, unless it is to be replaced',
-    inOneProtocol,
-    async () => {
-      await using cluster = await startedCluster()
-      const streams = instance(cluster, 'a')
-      // Of threads that begin from now on: they have as much as the process otherwise.
-      setFlagsFromString('--max-old-space-size=96')
-      await streams.start()
-      setFlagsFromString('--max-old-space-size=4096')
-      await write(cluster, ['memory!'])
+  test('for want of memory ends the instance, unless it is to be replaced', once, async () => {
+    await using cluster = await startedCluster()
+    const streams = instance(cluster, 'a')
+    // Of threads that begin from now on: they have as much as the process otherwise.
+    setFlagsFromString('--max-old-space-size=96')
+    await streams.start()
+    setFlagsFromString('--max-old-space-size=4096')
+    await write(cluster, ['memory!'])
 
-      await expect(streams.closed).rejects.toMatchObject({
-        code: 'WORKER_DIED',
-        cause: { code: 'ERR_WORKER_OUT_OF_MEMORY' },
-      })
-      expect(streams.state).toBe('error')
-    },
-  )
+    await expect(streams.closed).rejects.toMatchObject({
+      code: 'WORKER_DIED',
+      cause: { code: 'ERR_WORKER_OUT_OF_MEMORY' },
+    })
+    expect(streams.state).toBe('error')
+  })
 
   test('may stop the whole application', options, async () => {
     await using cluster = await startedCluster()
@@ -185,24 +181,20 @@ describe('a thread that dies', () => {
   })
 })
 
-test(
-  'a thread that hangs is ended when closing takes too long',
-  inOneProtocol,
-  async ({ signal }) => {
-    await using cluster = await startedCluster()
-    const streams = instance(cluster, 'a')
-    await streams.start()
-    await write(cluster)
-    await until(() => isCounted(each(1), streams), signal)
-    await write(cluster, ['hang!'])
-    const { directory } = cluster
-    await until(() => existsSync(join(directory, 'once')), signal)
+test('a thread that hangs is ended when closing takes too long', once, async ({ signal }) => {
+  await using cluster = await startedCluster()
+  const streams = instance(cluster, 'a')
+  await streams.start()
+  await write(cluster)
+  await until(() => isCounted(each(1), streams), signal)
+  await write(cluster, ['hang!'])
+  const { directory } = cluster
+  await until(() => existsSync(join(directory, 'once')), signal)
 
-    await streams.close({ timeout: 500 })
+  await streams.close({ timeout: 500 })
 
-    expect(streams.state).toBe('not-running')
-  },
-)
+  expect(streams.state).toBe('not-running')
+})
 
 test('options that cannot go to a thread are refused, with where they belong', async () => {
   await using cluster = await startedCluster()
