@@ -154,7 +154,8 @@ export class KafkaCluster implements AsyncDisposable {
       for (const listener of options.listeners ?? []) secured.set(listener, await freePort())
       ports.push({ client, controller: await freePort(), secured })
     }
-    const clusterId = randomBytes(16).toString('base64url')
+    // Kafka's tool takes what begins with a dash for an option: one id of 64 would.
+    const clusterId = randomBytes(16).toString('base64url').replace(/^-/, 'k')
     const heapMb = options.heapMb ?? 1024
     const cluster = new KafkaCluster(version, directory, ports)
     try {
