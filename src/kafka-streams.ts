@@ -455,7 +455,7 @@ export class KafkaStreams implements AsyncDisposable {
       config: this.#config,
       ports: this.#ports,
       client,
-      state: threads ?? new DirectoryState(directory),
+      state: threads?.state ?? new DirectoryState(directory),
       metrics: this.metrics,
       crew: workers === 1 && threads === undefined ? 'alone' : 'several',
       numbers: Array.from({ length: workers }, (_, index) => index + 1),

@@ -1,5 +1,5 @@
 import type { StateDirectory } from '../store/state-directory.ts'
-import { DirectoryClaims } from './directory-claims.ts'
+import { DirectoryClaims, type ClaimsListener } from './directory-claims.ts'
 import type { GlobalState } from './global-worker.ts'
 import type { TaskStates } from './worker-tasks.ts'
 
@@ -14,14 +14,15 @@ export interface InstanceState {
   forget(workerNumber: number): void
 }
 
-/** The state of an instance whose workers are in the thread that has the lock of the directory. */
+/** The state of an instance as the thread sees it that has the lock of the directory. */
 export class DirectoryState implements InstanceState {
   readonly #directory: StateDirectory
-  readonly claims = new DirectoryClaims()
+  readonly #claims: DirectoryClaims
   readonly global: GlobalState
 
-  constructor(directory: StateDirectory) {
+  constructor(directory: StateDirectory, listener?: ClaimsListener) {
     this.#directory = directory
+    this.#claims = new DirectoryClaims(listener)
     this.global = {
       engines: () => directory.engines('global'),
       wipe: () => directory.removeTask('global'),
@@ -33,7 +34,7 @@ export class DirectoryState implements InstanceState {
   }
 
   of(workerNumber: number): TaskStates {
-    const { claims } = this
+    const claims = this.#claims
     const directory = this.#directory
     return {
       claim: (ids, onFree) => Promise.resolve(claims.claim(workerNumber, ids, onFree)),
@@ -45,6 +46,6 @@ export class DirectoryState implements InstanceState {
   }
 
   forget(workerNumber: number): void {
-    this.claims.forget(workerNumber)
+    this.#claims.forget(workerNumber)
   }
 }

@@ -1,13 +1,10 @@
-import type { KafkaClient } from '../client/kafka-client.ts'
-import type { Ports, ResolvedConfig } from '../config.ts'
 import { readMetrics, type FamilyReading } from '../metrics/merged-metrics.ts'
-import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import { parseTaskId, type TaskId } from '../processor/record-metadata.ts'
 import type { BuiltStore } from '../store/store-builder.ts'
 import type { StreamTask } from '../task/stream-task.ts'
 import type { Task } from '../task/task.ts'
-import { findStore, sourceTopics, taskCount, type Topology } from '../topology/topology.ts'
-import { StreamWorker, type WorkerListener } from './stream-worker.ts'
+import { findStore, sourceTopics, taskCount } from '../topology/topology.ts'
+import { StreamWorker, type StreamWorkerOptions } from './stream-worker.ts'
 import { lagInfo, type LocalTask } from './streams-metadata.ts'
 import type {
   HeldPartition,
@@ -16,22 +13,8 @@ import type {
   StoreLag,
   WorkerHandle,
 } from './worker-handle.ts'
-import type { TaskStates } from './worker-tasks.ts'
 
-export interface LocalWorkerOptions {
-  readonly topology: Topology
-  readonly config: ResolvedConfig
-  readonly ports: Ports
-  readonly client: KafkaClient
-  readonly processId: string
-  /** Counts the workers of the process, from 1. */
-  readonly workerNumber: number
-  /** Where it counts. */
-  readonly metrics: StreamsMetrics
-  readonly states: TaskStates
-  /** Finds a global store for a processor to read. */
-  readonly globalStore: (name: string) => object | undefined
-  readonly listener: WorkerListener
+export interface LocalWorkerOptions extends StreamWorkerOptions {
   /** True: client and metrics are those of the instance, which sees to them. */
   readonly isOnly: boolean
 }

@@ -5,12 +5,9 @@ import { messageOf } from '../errors.ts'
 import { PortQueries } from '../query/port-queries.ts'
 import type { QueryTarget, ThreadPartition } from '../query/query-target.ts'
 import { findInWorkers, type WorkerQueries } from '../query/worker-queries.ts'
-import { DirectoryClaims } from '../runtime/directory-claims.ts'
-import type { GlobalState } from '../runtime/global-worker.ts'
-import type { InstanceState } from '../runtime/instance-state.ts'
+import { DirectoryState } from '../runtime/instance-state.ts'
 import type { InstanceView } from '../runtime/instance-view.ts'
 import type { WorkerListener } from '../runtime/stream-worker.ts'
-import type { TaskStates } from '../runtime/worker-tasks.ts'
 import type { AnyStore } from '../store/descriptor.ts'
 import type { StateDirectory } from '../store/state-directory.ts'
 import { ThreadWorker } from './thread-worker.ts'
@@ -38,9 +35,10 @@ export interface WorkerThreadsOptions {
  * The threads of the workers of an instance, and what they share: the state directory, of which each may
  * open the tasks that it is granted, and the way to their stores.
  */
-export class WorkerThreads implements InstanceState {
+export class WorkerThreads {
   readonly #options: WorkerThreadsOptions
-  readonly #claims: DirectoryClaims
+  /** Global stores are in the threads; those of this state are not opened. */
+  readonly state: DirectoryState
   readonly #workers = new Set<ThreadWorker>()
   readonly #queries = new Set<WorkerQueries>()
   #telling: Timer | undefined
@@ -48,7 +46,7 @@ export class WorkerThreads implements InstanceState {
   constructor(options: WorkerThreadsOptions) {
     this.#options = options
     const { directory } = options
-    this.#claims = new DirectoryClaims({
+    this.state = new DirectoryState(directory, {
       onClaim: (id) => {
         directory.hold(id)
         this.#tellStored()
@@ -58,35 +56,6 @@ export class WorkerThreads implements InstanceState {
         this.#tellStored()
       },
     })
-  }
-
-  get processId(): string {
-    return this.#options.directory.processId
-  }
-
-  /** There are none in the main thread. */
-  get global(): GlobalState {
-    const { directory } = this.#options
-    return {
-      engines: () => directory.engines('global'),
-      wipe: () => directory.removeTask('global'),
-    }
-  }
-
-  of(workerNumber: number): TaskStates {
-    const claims = this.#claims
-    const { directory } = this.#options
-    return {
-      claim: (ids, onFree) => Promise.resolve(claims.claim(workerNumber, ids, onFree)),
-      release: (ids) => claims.release(workerNumber, ids),
-      engines: (id) => directory.engines(id),
-      storedOffsets: () => directory.storedOffsets(),
-      wipe: (id) => directory.removeTask(id),
-    }
-  }
-
-  forget(workerNumber: number): void {
-    this.#claims.forget(workerNumber)
   }
 
   /** A worker that has not begun. */
@@ -104,7 +73,7 @@ export class WorkerThreads implements InstanceState {
         processId: directory.processId,
         root: directory.root,
       },
-      states: this.of(number),
+      states: this.state.of(number),
       clock,
       log,
       listener,
