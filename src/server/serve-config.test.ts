@@ -20,6 +20,7 @@ const topology: Topology = {
     },
   ],
   globalStores: [],
+  nodeNames: [],
   copartitionGroups: [],
   copartitionedSources: [],
   describe: () => '',

@@ -53,10 +53,14 @@ export class UnitedTopology {
   }
 }
 
-function united({ subtopologies }: Topology): Subtopology {
+function united({ subtopologies, nodeNames }: Topology): Subtopology {
+  const nodes = new Map(
+    subtopologies.flatMap((one) => one.nodes.map((node) => [node.name, node] as const)),
+  )
   return {
     id: 0,
-    nodes: subtopologies.flatMap(({ nodes }) => nodes),
+    // As they were inserted: they are initialized so, and punctuations of one time run so.
+    nodes: nodeNames.flatMap((name) => nodes.get(name) ?? []),
     sources: subtopologies.flatMap(({ sources }) => sources),
     processors: subtopologies.flatMap(({ processors }) => processors),
     sinks: subtopologies.flatMap(({ sinks }) => sinks),

@@ -250,6 +250,7 @@ export class InternalTopologyBuilder {
     return Object.freeze({
       subtopologies,
       globalStores,
+      nodeNames: Object.freeze([...this.#nodes.keys()]),
       copartitionGroups,
       copartitionedSources: Object.freeze([...this.#copartitionGroups]),
       describe: (options?: DescribeOptions) =>

@@ -49,6 +49,8 @@ export interface Topology {
   /** What tasks run. Their numbers have gaps where global stores have theirs. */
   readonly subtopologies: readonly Subtopology[]
   readonly globalStores: readonly GlobalSubtopology[]
+  /** Names of all nodes in the order of their insertion, across sub-topologies and global stores. */
+  readonly nodeNames: readonly string[]
   /**
    * Topics that must have equally many partitions because a step reads them side by side; names
    * without prefix. Steps that read one topic alone are not listed.
