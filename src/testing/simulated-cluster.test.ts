@@ -107,3 +107,17 @@ test('topics and topologies that are none are refused', async () => {
   // Its name is free still.
   cluster.instance('a', program(), config)
 })
+
+test('an instance that dies while it stops has stopped', async () => {
+  await using cluster = await simulatedCluster()
+  await cluster.createTopic(lines, { partitions: 1 })
+  const a = cluster.instance('a', program(), { applicationId: 'app' })
+  a.start()
+  await cluster.until(() => a.state === 'running')
+  const stopped = a.stop()
+  a.kill()
+  await stopped
+  expect(a.state).toBe('gone')
+  a.start()
+  await cluster.until(() => a.state === 'running')
+})

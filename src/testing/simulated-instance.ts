@@ -102,13 +102,17 @@ export class SimulatedInstance {
     })
   }
 
-  /** Closes it as `KafkaStreams.close` does, with time passing until it is done; then its process ends. */
+  /**
+   * Closes it as `KafkaStreams.close` does, with time passing until it is done; then its process ends. One that
+   * dies meanwhile has stopped.
+   */
   async stop(options: { timeout?: number; leaveGroup?: boolean } = {}): Promise<void> {
     const streams = this.#running
     if (streams === undefined) return
     const { process } = this.machine
+    const died = new Promise<void>((resolve) => process?.onDeath(resolve))
     try {
-      await this.#options.run(streams.close(options))
+      await this.#options.run(Promise.race([streams.close(options), died]))
     } finally {
       if (this.machine.process === process) this.kill()
     }
