@@ -126,6 +126,20 @@ describe('SimulatedNetwork', () => {
     expect(pair.read('server')).toBe('abcd')
   })
 
+  test('the end of a process behind a wall is heard when it is gone, behind what it wrote', async () => {
+    const pair = new Pair()
+    await pair.listen()
+    await pair.connect()
+    pair.network.block('server', 'client')
+    pair.accepted?.write(Buffer.from('last words'))
+    pair.server.kill()
+    await pair.pass(5000)
+    expect(pair.events).toEqual([])
+    pair.network.unblock('server', 'client')
+    await pair.pass(5000)
+    expect(pair.read('client')).toBe('last wordsclosed ')
+  })
+
   test('a connect waits for a wall to go', async () => {
     const pair = new Pair()
     await pair.listen()

@@ -58,6 +58,8 @@ export class SimulatedNetwork {
   readonly #listeners = new Map<string, SimulatedListener>()
   readonly #ends = new Set<SimulatedEnd>()
   readonly #blocked = new Set<string>()
+  /** Ends of which something has met a wall; also of the dead, whose machines send it again. */
+  readonly #held = new Set<SimulatedEnd>()
   /** Machines without power: nothing answers there. */
   readonly #silent = new Set<string>()
   #nextPort = firstEphemeralPort
@@ -102,7 +104,11 @@ export class SimulatedNetwork {
   unblock(from: string, to: string): void {
     if (!this.#blocked.delete(link(from, to))) return
     this.time.note(from, `bytes arrive at ${to} again`)
-    for (const end of this.#ends) if (end.host === from && end.otherHost === to) end.release()
+    for (const end of this.#held) {
+      if (end.host !== from || end.otherHost !== to) continue
+      this.#held.delete(end)
+      end.release()
+    }
   }
 
   /** All machines hear each other again. */
@@ -134,6 +140,11 @@ export class SimulatedNetwork {
     const isSlow = this.#random.next() * 100 < slowPercent
     const most = isSlow ? slowMs : maxMs
     return minMs + this.#random.next() * Math.max(0, most - minMs)
+  }
+
+  /** Of the connections: something of this one has met a wall. */
+  hold(end: SimulatedEnd): void {
+    this.#held.add(end)
   }
 
   /** Of the connections: they are no more. */
@@ -397,8 +408,9 @@ class SimulatedEnd implements Connection {
     const receiver = this.other?.process
     if (receiver === undefined) return
     this.#network.time.schedule(receiver, due, () => {
-      if (this.#network.isBlocked(this.host, this.otherHost)) this.#heldCount += 1
-      else this.#onTheWay.shift()?.()
+      if (!this.#network.isBlocked(this.host, this.otherHost)) return this.#onTheWay.shift()?.()
+      this.#heldCount += 1
+      this.#network.hold(this)
     })
   }
 
