@@ -12,6 +12,7 @@ import type { ReadRecord } from '../../src/testing/topic-reader.ts'
 import {
   asJudgement,
   asRows,
+  numberIn,
   rowsOf,
   text,
   withoutNulls,
@@ -77,7 +78,7 @@ export function foreignKeyJoin(kind: 'inner' | 'left'): ProgramMaker {
         return rows
       },
       someKey: (random) => `o${randomInteger(random, keys + 1)}`,
-      ask: (streams, key) => streams.store(joined).get(key),
+      ask: (streams, key, how) => streams.store(joined).get(key, how),
       judge: (key, answer, sent) => {
         const [order = '', name = ''] = answer.split('/')
         const customer = order.split(':')[0] ?? ''
@@ -139,8 +140,9 @@ export const enrichedOrders: ProgramMaker = ({ partitions, keys, persistent }) =
       return new Map(ofOrders.map(({ value }) => [value ?? '', '1']))
     },
     someKey: (random) => `c${randomInteger(random, keys + 1)}`,
-    ask: (streams, key) => streams.store(names).get(key),
+    ask: (streams, key, how) => streams.store(names).get(key, how),
     judge: (key, answer, sent) => asJudgement(sent.valuesOf(customers.name, key).includes(answer)),
+    copy: { store: names, order: numberIn },
   }
 }
 
@@ -205,7 +207,7 @@ export const ordersOfCountries: ProgramMaker = ({ partitions, keys, persistent }
       return new Map(ofOrders.map(({ value }) => [value ?? '', '1']))
     },
     someKey: (random) => `c${randomInteger(random, keys + 1)}`,
-    ask: (streams, key) => streams.store(names).get(key),
+    ask: (streams, key, how) => streams.store(names).get(key, how),
     judge: (key, answer, sent) => asJudgement(sent.valuesOf(countries.name, key).includes(answer)),
   }
 }

@@ -2,9 +2,16 @@
  * What a program of the simulation is: a topology, a load, and a model of its own that tells what its stores hold
  * when all that was sent is processed, by a few lines that share nothing with the engine.
  */
-import type { Random } from '../../src/base/random.ts'
+import { randomInteger, type Random } from '../../src/base/random.ts'
 import { isStreamsError } from '../../src/errors.ts'
-import { nullable, serdes, type KafkaStreams, type Topology } from '../../src/index.ts'
+import {
+  nullable,
+  serdes,
+  type KafkaStreams,
+  type KeyValueStoreDescriptor,
+  type QueryOptions,
+  type Topology,
+} from '../../src/index.ts'
 import type { ReadRecord } from '../../src/testing/topic-reader.ts'
 import type { SentRecord, SentRecords } from './sent-records.ts'
 
@@ -46,12 +53,28 @@ export interface SimulatedProgram {
   /** A key that a question may be about, whether it was sent or not. */
   someKey(random: Random): string
   /** One question; undefined: the key is not there. */
-  ask(streams: KafkaStreams, key: string): Promise<string | undefined>
+  ask(streams: KafkaStreams, key: string, how: Consistency): Promise<string | undefined>
   /** Whether an answer about the key can be, with what was sent so far. */
   judge(key: string, answer: string, sent: SentRecords): Judgement
+  /** The store that is asked, where the values of a key have an order. */
+  readonly copy?: {
+    readonly store: LoggedStore
+    /** Values that a key has later are higher; infinite: nothing is known of an answer. */
+    order(answer: string | undefined): number
+  }
   /** The least that an owner may answer, since so much is committed; absent: nothing is known. */
   least?(key: string, sent: SentRecords, commits: CommittedOffsets): number
 }
+
+/** A store whose changelog can be read. */
+export interface LoggedStore {
+  readonly name: string
+  readonly key: { deserialize(bytes: Buffer): string }
+  readonly value: { deserialize(bytes: Buffer): unknown }
+}
+
+/** How true an answer has to be. */
+export type Consistency = Pick<QueryOptions, 'consistency' | 'maxLag'>
 
 /** A record of the load, which is so much older than the moment at which it is sent. */
 export interface NextRecord extends Pick<SentRecord, 'topic' | 'key' | 'value'> {
@@ -78,6 +101,35 @@ export interface ProgramSize {
 }
 
 export type ProgramMaker = (size: ProgramSize) => SimulatedProgram
+
+/** What programs share that read one topic, of keys `k0`, `k1` and so on, and have a task for each of its partitions. */
+export function ofOneInput(
+  { name }: { readonly name: string },
+  { partitions, keys }: ProgramSize,
+): Pick<SimulatedProgram, 'inputs' | 'taskCount' | 'mayCache' | 'result' | 'next' | 'someKey'> {
+  return {
+    inputs: new Map([[name, partitions]]),
+    taskCount: () => partitions,
+    mayCache: true,
+    result: 'counts',
+    next: (random) => ({ topic: name, key: `k${randomInteger(random, keys)}`, value: 'x' }),
+    someKey: (random) => `k${randomInteger(random, keys + 1)}`,
+  }
+}
+
+/** What programs share that keep a count for each key in a store that can be asked. */
+export function ofCounts(
+  store: KeyValueStoreDescriptor<string, number>,
+  count: (sent: SentRecords) => ReadonlyMap<string, number>,
+): Pick<SimulatedProgram, 'rows' | 'expected' | 'ask' | 'judge' | 'copy'> {
+  return {
+    rows: (streams) => rowsOf(streams.store(store).range()),
+    expected: (sent) => asRows(count(sent)),
+    ask: async (streams, key, how) => answered(await streams.store(store).get(key, how)),
+    judge: (key, answer, sent) => judgeCount(answer, count(sent).get(key)),
+    copy: { store, order: (answer = '0') => Number(answer) },
+  }
+}
 
 /** Values that may be absent. */
 export const text = nullable(serdes.string)
@@ -129,6 +181,11 @@ export const asJudgement = (isPossible: boolean): Judgement =>
 
 export function answered(value: number | undefined): string | undefined {
   return value === undefined ? undefined : String(value)
+}
+
+/** The number in a value such as `v17`; infinite where there is no value. */
+export function numberIn(value: string | undefined): number {
+  return value === undefined ? Infinity : Number(value.replace(/^\D+/, ''))
 }
 
 export function withoutNulls(rows: ReadonlyMap<string, string | null>): Rows {

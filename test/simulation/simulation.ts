@@ -12,11 +12,13 @@ import { simulatedCluster, type SimulatedCluster } from '../../src/testing/simul
 import type { SimulatedInstance } from '../../src/testing/simulated-instance.ts'
 import { readTopic } from '../../src/testing/topic-reader.ts'
 import { Admin } from '../../src/client/admin.ts'
+import { AnsweredRequests } from './answered-requests.ts'
 import { CommitWatch } from './commit-watch.ts'
 import { FaultInjector } from './fault-injector.ts'
 import { OwnershipWatch } from './ownership-watch.ts'
 import { describePlan, isExact, randomPlan, type SimulationPlan } from './plan.ts'
 import { rowsOrNone, type NextRecord, type Rows } from './program.ts'
+import { ReadWatch } from './read-watch.ts'
 import { ReleaseWatch } from './release-watch.ts'
 import { SentRecords } from './sent-records.ts'
 
@@ -32,8 +34,6 @@ const superviseEveryMs = 1000
 const partitionsMax = 6
 /** How often stream time is moved in the end: a join tells of what is over once a second at most. */
 const closingRounds = 3
-/** Between two questions, at most. */
-const askEveryMsMax = 400
 
 export interface SimulationOptions {
   readonly seed: number
@@ -108,9 +108,9 @@ class Simulation {
   readonly #instances: SimulatedInstance[] = []
   readonly #ownership: OwnershipWatch
   readonly #releases: ReleaseWatch
+  readonly #reads: ReadWatch
   #breach: string | undefined
   #isGrowing = false
-  #answerCount = 0
   #injector: FaultInjector | undefined
 
   constructor(options: {
@@ -134,6 +134,17 @@ class Simulation {
       isWitness: (instance) => this.#ownership.isWitness(instance, cluster.time.now),
       onBreach: (what) => this.#fail(what),
     })
+    this.#reads = new ReadWatch({
+      plan,
+      cluster,
+      applicationId,
+      instances: this.#instances,
+      sent: this.#sent,
+      commits: this.#commits,
+      ownership: this.#ownership,
+      random: seededRandom(options.seed),
+      onBreach: (what) => this.#fail(what),
+    })
   }
 
   async run(): Promise<SimulationResult> {
@@ -141,14 +152,21 @@ class Simulation {
     const cluster = this.#cluster
     const startedAt = cluster.time.now
     cluster.time.note('simulation', describePlan(this.#plan))
-    cluster.network.taps.push(this.#commits, this.#releases)
+    const answers = new AnsweredRequests((answered) => {
+      this.#commits.heard(answered)
+      this.#reads.heard(answered)
+    })
+    cluster.network.taps.push(answers, this.#releases)
     for (const [name, partitions] of program.inputs) {
       await cluster.createTopic({ name }, { partitions })
     }
     if (program.output !== undefined) await cluster.createTopic(program.output, { partitions: 2 })
     await cluster.run(cluster.client.topicMetadata([...program.inputs.keys()]))
     for (let index = 0; index < this.#plan.instanceCount; index += 1) this.#addInstance(index)
-    cluster.time.watch = () => this.#ownership.look(cluster.time.now)
+    cluster.time.watch = () => {
+      this.#ownership.look(cluster.time.now)
+      this.#reads.look()
+    }
     await this.#beUnderFaults()
     if (program.closing !== undefined) await this.#close()
     await this.#recover('in the end')
@@ -160,7 +178,7 @@ class Simulation {
       digest: cluster.digest,
       eventCount: cluster.time.eventCount,
       recordCount: this.#sent.all.length,
-      answerCount: this.#answerCount,
+      answerCount: this.#reads.answerCount,
       elapsedMs: Math.round(cluster.time.now - startedAt),
     }
   }
@@ -217,7 +235,6 @@ class Simulation {
       })
     }
     each(recordEveryMs, () => this.#send())
-    each(askEveryMsMax, () => this.#ask())
     each(faultEveryMs, () => {
       injector.inject(faults[randomInteger(this.#random, faults.length)] ?? 'stop')
     })
@@ -273,40 +290,13 @@ class Simulation {
     }
   }
 
-  /** Asks an instance that is there about a key; what it answers must be possible by then. */
-  #ask(): void {
-    const { program } = this.#plan
-    const instance = this.#instances[randomInteger(this.#random, this.#instances.length)]
-    const key = program.someKey(this.#random)
-    if (instance === undefined || instance.state === 'gone' || instance.isPaused) return
-    const isWitness = this.#ownership.isWitness(instance, this.#cluster.time.now)
-    const least = isWitness ? program.least?.(key, this.#sent, this.#commits) : undefined
-    program.ask(instance.streams, key).then(
-      (answer) => {
-        this.#judgeAnswer(instance.name, key, answer)
-        if (least !== undefined && Number(answer ?? 0) < least) {
-          this.#fail(`${instance.name} says of ${key} ${answer}, and ${least} are committed`)
-        }
-      },
-      (error: unknown) => {
-        if (!isStreamsError(error)) this.#fail(`a question failed with ${String(error)}`)
-      },
-    )
-  }
-
-  #judgeAnswer(name: string, key: string, answer: string | undefined): void {
-    this.#answerCount += 1
-    this.#cluster.time.note(name, `${key} is ${answer}`)
-    if (answer === undefined) return
-    const judgement = this.#plan.program.judge(key, answer, this.#sent)
-    if (judgement === 'impossible' || (judgement === 'too-high' && isExact(this.#plan))) {
-      this.#fail(`${name} says of ${key} ${answer}, which cannot be`)
-    }
-  }
-
   /** Faults have ended: soon the group runs, and has processed all. Then stores are what they should be. */
   async #recover(when: string): Promise<void> {
-    this.#judgeRows(await this.#settle(when), when)
+    const rows = await this.#settle(when)
+    this.#judgeRows(rows, when)
+    if (this.#plan.program.output === undefined)
+      await this.#cluster.run(this.#reads.judgeCopies(rows))
+    this.#throwBreach()
   }
 
   /** Lets time pass until the group runs and has processed all; gives the rows of all stores. */
@@ -425,7 +415,7 @@ class Simulation {
   async #restoreAnew(): Promise<void> {
     const cluster = this.#cluster
     cluster.time.note('simulation', 'all state is lost and restored')
-    cluster.time.watch = undefined
+    cluster.time.watch = () => this.#reads.look()
     for (const instance of this.#instances) await instance.stop()
     for (const instance of this.#instances) {
       instance.loseDisk()

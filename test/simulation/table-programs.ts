@@ -10,11 +10,11 @@ import {
   versionedStore,
 } from '../../src/index.ts'
 import {
-  answered,
   asJudgement,
-  asRows,
   counter,
-  judgeCount,
+  numberIn,
+  ofCounts,
+  ofOneInput,
   rowsOf,
   text,
   withoutNulls,
@@ -24,25 +24,18 @@ import {
 import type { SentRecord } from './sent-records.ts'
 
 /** Counts records by key: no topic in between. */
-export const countByKey: ProgramMaker = ({ partitions, keys, persistent }) => {
+export const countByKey: ProgramMaker = (size) => {
+  const { persistent } = size
   const input = topic('events', { key: serdes.string, value: serdes.string })
   const counts = keyValueStore('counts', { key: serdes.string, value: serdes.long, persistent })
   const builder = new StreamsBuilder()
   builder.stream(input).groupByKey().count({ store: counts })
   const count = counter(({ key }) => [key])
   return {
+    ...ofOneInput(input, size),
+    ...ofCounts(counts, count),
     name: 'count by key',
-    inputs: new Map([[input.name, partitions]]),
     topology: builder.build(),
-    taskCount: () => partitions,
-    mayCache: true,
-    result: 'counts',
-    next: (random) => ({ topic: input.name, key: `k${randomInteger(random, keys)}`, value: 'x' }),
-    rows: (streams) => rowsOf(streams.store(counts).range()),
-    expected: (sent) => asRows(count(sent)),
-    someKey: (random) => `k${randomInteger(random, keys + 1)}`,
-    ask: async (streams, key) => answered(await streams.store(counts).get(key)),
-    judge: (key, answer, sent) => judgeCount(answer, count(sent).get(key)),
     least: (key, sent, commits) => {
       const committed = commits.committed(input.name, sent.partitionOf(input.name, key)) ?? 0
       return sent.offsetsOf(input.name, key).filter((offset) => offset < committed).length
@@ -51,7 +44,8 @@ export const countByKey: ProgramMaker = ({ partitions, keys, persistent }) => {
 }
 
 /** Counts words: through a repartition topic. */
-export const wordCount: ProgramMaker = ({ partitions, keys, persistent }) => {
+export const wordCount: ProgramMaker = (size) => {
+  const { partitions, keys, persistent } = size
   const input = topic('lines', { key: serdes.string, value: serdes.string })
   const counts = keyValueStore('counts', { key: serdes.string, value: serdes.long, persistent })
   const builder = new StreamsBuilder()
@@ -63,38 +57,32 @@ export const wordCount: ProgramMaker = ({ partitions, keys, persistent }) => {
   const count = counter(({ value }) => (value ?? '').split(' '))
   const word = (random: Random): string => `w${randomInteger(random, keys)}`
   return {
+    ...ofOneInput(input, size),
+    ...ofCounts(counts, count),
     name: 'word count',
-    inputs: new Map([[input.name, partitions]]),
     topology: builder.build(),
     taskCount: () => 2 * partitions,
-    mayCache: true,
-    result: 'counts',
     next: (random) => ({
       topic: input.name,
       key: `line-${randomInteger(random, 1000)}`,
       value: Array.from({ length: 1 + randomInteger(random, 4) }, () => word(random)).join(' '),
     }),
-    rows: (streams) => rowsOf(streams.store(counts).range()),
-    expected: (sent) => asRows(count(sent)),
     someKey: (random) => `w${randomInteger(random, keys + 1)}`,
-    ask: async (streams, key) => answered(await streams.store(counts).get(key)),
-    judge: (key, answer, sent) => judgeCount(answer, count(sent).get(key)),
   }
 }
 
 /** Keeps the last value of each key, straight from its topic. */
-export const latestByKey: ProgramMaker = ({ partitions, keys, persistent }) => {
+export const latestByKey: ProgramMaker = (size) => {
+  const { keys, persistent } = size
   const input = topic('profiles', { key: serdes.string, value: text })
   const store = keyValueStore('latest', { key: serdes.string, value: serdes.string, persistent })
   const builder = new StreamsBuilder()
   builder.table(input, { store })
   let count = 0
   return {
+    ...ofOneInput(input, size),
     name: 'latest by key',
-    inputs: new Map([[input.name, partitions]]),
     topology: builder.build(),
-    taskCount: () => partitions,
-    mayCache: true,
     result: 'latest',
     next: (random) => {
       const value = random.next() < 0.1 ? null : `v${(count += 1)}`
@@ -102,9 +90,9 @@ export const latestByKey: ProgramMaker = ({ partitions, keys, persistent }) => {
     },
     rows: (streams) => rowsOf(streams.store(store).range()),
     expected: (sent) => withoutNulls(sent.latest(input.name)),
-    someKey: (random) => `k${randomInteger(random, keys + 1)}`,
-    ask: (streams, key) => streams.store(store).get(key),
+    ask: (streams, key, how) => streams.store(store).get(key, how),
     judge: (key, answer, sent) => asJudgement(sent.valuesOf(input.name, key).includes(answer)),
+    copy: { store, order: numberIn },
   }
 }
 
@@ -112,7 +100,8 @@ export const latestByKey: ProgramMaker = ({ partitions, keys, persistent }) => {
  * Counts records by their value, behind a topic that has as many partitions as the program says: so the input may
  * get more of them.
  */
-export const relabelledCount: ProgramMaker = ({ partitions, keys, persistent }) => {
+export const relabelledCount: ProgramMaker = (size) => {
+  const { partitions, keys, persistent } = size
   const input = topic('labels', { key: serdes.string, value: serdes.string })
   const counts = keyValueStore('counts', { key: serdes.string, value: serdes.long, persistent })
   const builder = new StreamsBuilder()
@@ -124,23 +113,18 @@ export const relabelledCount: ProgramMaker = ({ partitions, keys, persistent }) 
     .count({ store: counts })
   const count = counter(({ value }) => [value ?? ''])
   return {
+    ...ofOneInput(input, size),
+    ...ofCounts(counts, count),
     name: 'relabelled count',
-    inputs: new Map([[input.name, partitions]]),
     topology: builder.build(),
     taskCount: (sent) => sent.partitionCount(input.name) + partitions,
     growing: input.name,
-    mayCache: true,
-    result: 'counts',
     next: (random) => ({
       topic: input.name,
       key: `k${randomInteger(random, 1000)}`,
       value: `v${randomInteger(random, keys)}`,
     }),
-    rows: (streams) => rowsOf(streams.store(counts).range()),
-    expected: (sent) => asRows(count(sent)),
     someKey: (random) => `v${randomInteger(random, keys + 1)}`,
-    ask: async (streams, key) => answered(await streams.store(counts).get(key)),
-    judge: (key, answer, sent) => judgeCount(answer, count(sent).get(key)),
   }
 }
 
@@ -160,7 +144,8 @@ function versionAsOf(records: readonly SentRecord[], asOf: number): SentRecord |
 }
 
 /** Keeps all values of each key with their times, which come in any order. Rows: `<key>` and `<key>@<time>`. */
-export const versionsByKey: ProgramMaker = ({ partitions, keys, persistent }) => {
+export const versionsByKey: ProgramMaker = (size) => {
+  const { keys, persistent } = size
   const input = topic('prices', { key: serdes.string, value: text })
   const store = versionedStore('prices-of', {
     key: serdes.string,
@@ -174,11 +159,9 @@ export const versionsByKey: ProgramMaker = ({ partitions, keys, persistent }) =>
     records.filter((_, index) => index % asOfEach === 0).map(({ timestamp }) => timestamp)
   let count = 0
   return {
+    ...ofOneInput(input, size),
     name: 'versions by key',
-    inputs: new Map([[input.name, partitions]]),
     topology: builder.build(),
-    taskCount: () => partitions,
-    mayCache: true,
     result: 'latest',
     next: (random) => ({
       topic: input.name,
@@ -218,8 +201,7 @@ export const versionsByKey: ProgramMaker = ({ partitions, keys, persistent }) =>
       }
       return rows
     },
-    someKey: (random) => `k${randomInteger(random, keys + 1)}`,
-    ask: async (streams, key) => (await streams.store(store).get(key))?.value,
+    ask: async (streams, key, how) => (await streams.store(store).get(key, how))?.value,
     judge: (key, answer, sent) => asJudgement(sent.valuesOf(input.name, key).includes(answer)),
   }
 }

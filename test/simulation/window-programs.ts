@@ -16,6 +16,7 @@ import {
   asRows,
   counter,
   judgeCount,
+  ofOneInput,
   type NextRecord,
   type ProgramMaker,
   type Rows,
@@ -25,7 +26,8 @@ import type { SentRecord, SentRecords } from './sent-records.ts'
 const windowMs = seconds(10)
 
 /** Counts records by key and ten seconds. Keys of rows are `<key>@<start of the window>`. */
-export const windowedCount: ProgramMaker = ({ partitions, keys, persistent }) => {
+export const windowedCount: ProgramMaker = (size) => {
+  const { persistent } = size
   const input = topic('clicks', { key: serdes.string, value: serdes.string })
   const counts = windowStore('counts', {
     key: serdes.string,
@@ -42,13 +44,9 @@ export const windowedCount: ProgramMaker = ({ partitions, keys, persistent }) =>
     .count({ store: counts })
   const count = counter(({ key, timestamp }) => [`${key}@${timestamp - (timestamp % windowMs)}`])
   return {
+    ...ofOneInput(input, size),
     name: 'windowed count',
-    inputs: new Map([[input.name, partitions]]),
     topology: builder.build(),
-    taskCount: () => partitions,
-    mayCache: true,
-    result: 'counts',
-    next: (random) => ({ topic: input.name, key: `k${randomInteger(random, keys)}`, value: 'x' }),
     rows: async (streams) => {
       const rows: Rows = new Map()
       for await (const [{ key, window }, value] of streams.store(counts).range()) {
@@ -57,11 +55,11 @@ export const windowedCount: ProgramMaker = ({ partitions, keys, persistent }) =>
       return rows
     },
     expected: (sent) => asRows(count(sent)),
-    someKey: (random) => `k${randomInteger(random, keys + 1)}`,
     // Of all windows of a key the sum.
-    ask: async (streams, key) => {
+    ask: async (streams, key, how) => {
       let sum = 0
-      for await (const [, value] of streams.store(counts).fetchRange(key, 0, Infinity)) sum += value
+      for await (const [, value] of streams.store(counts).fetchRange(key, 0, Infinity, how))
+        sum += value
       return sum === 0 ? undefined : String(sum)
     },
     judge: (key, answer, sent) => judgeCount(answer, sent.valuesOf(input.name, key).length),
@@ -93,7 +91,8 @@ function timesByKey(sent: SentRecords): Map<string, number[]> {
 const gapMs = 1_500
 
 /** Counts the records of each session of a key. Keys of rows are `<key>@<start>-<end>`. */
-export const sessionCount: ProgramMaker = ({ partitions, keys, persistent }) => {
+export const sessionCount: ProgramMaker = (size) => {
+  const { keys, persistent } = size
   const input = topic('visits', { key: serdes.string, value: serdes.string })
   const counts = sessionStore('counts', { key: serdes.string, value: serdes.long, persistent })
   const builder = new StreamsBuilder()
@@ -103,12 +102,9 @@ export const sessionCount: ProgramMaker = ({ partitions, keys, persistent }) => 
     .windowedBy(sessionWindows({ gap: gapMs, grace: hours(1) }))
     .count({ store: counts })
   return {
+    ...ofOneInput(input, size),
     name: 'session count',
-    inputs: new Map([[input.name, partitions]]),
     topology: builder.build(),
-    taskCount: () => partitions,
-    mayCache: true,
-    result: 'counts',
     next: (random) => unordered(input.name, { keys, random }),
     rows: async (streams) => {
       const rows: Rows = new Map()
@@ -130,11 +126,10 @@ export const sessionCount: ProgramMaker = ({ partitions, keys, persistent }) => 
       }
       return rows
     },
-    someKey: (random) => `k${randomInteger(random, keys + 1)}`,
     // Of all sessions of a key the sum.
-    ask: async (streams, key) => {
+    ask: async (streams, key, how) => {
       let sum = 0
-      for await (const [, value] of streams.store(counts).fetch(key)) sum += value
+      for await (const [, value] of streams.store(counts).fetch(key, how)) sum += value
       return sum === 0 ? undefined : String(sum)
     },
     judge: (key, answer, sent) => judgeCount(answer, sent.valuesOf(input.name, key).length),
@@ -147,7 +142,8 @@ const differenceMs = 2_000
  * Counts by key and sliding window: one ends with each record, and one begins right behind each that has others
  * behind it. Keys of rows are `<key>@<start>`.
  */
-export const slidingCount: ProgramMaker = ({ partitions, keys, persistent }) => {
+export const slidingCount: ProgramMaker = (size) => {
+  const { keys, persistent } = size
   const input = topic('readings', { key: serdes.string, value: serdes.string })
   const counts = windowStore('counts', { key: serdes.string, value: serdes.long, persistent })
   const builder = new StreamsBuilder()
@@ -157,12 +153,9 @@ export const slidingCount: ProgramMaker = ({ partitions, keys, persistent }) => 
     .windowedBy(slidingWindows({ timeDifference: differenceMs, grace: hours(1) }))
     .count({ store: counts })
   return {
+    ...ofOneInput(input, size),
     name: 'sliding count',
-    inputs: new Map([[input.name, partitions]]),
     topology: builder.build(),
-    taskCount: () => partitions,
-    mayCache: true,
-    result: 'counts',
     next: (random) => unordered(input.name, { keys, random }),
     rows: async (streams) => {
       const rows: Rows = new Map()
@@ -182,11 +175,10 @@ export const slidingCount: ProgramMaker = ({ partitions, keys, persistent }) => 
       }
       return rows
     },
-    someKey: (random) => `k${randomInteger(random, keys + 1)}`,
     // How many windows of a key there are: a record has two at most.
-    ask: async (streams, key) => {
+    ask: async (streams, key, how) => {
       let sum = 0
-      for await (const _ of streams.store(counts).fetchRange(key, 0, Infinity)) sum += 1
+      for await (const _ of streams.store(counts).fetchRange(key, 0, Infinity, how)) sum += 1
       return sum === 0 ? undefined : String(sum)
     },
     judge: (key, answer, sent) => judgeCount(answer, 2 * sent.valuesOf(input.name, key).length),
@@ -206,7 +198,8 @@ export function closingRecords(sent: SentRecords, name: string): NextRecord[] {
 }
 
 /** Tells the count of each key and four seconds once, when it is final. Rows: `<key>@<start>`, with all that was told. */
-export const finalCount: ProgramMaker = ({ partitions, keys, persistent }) => {
+export const finalCount: ProgramMaker = (size) => {
+  const { keys, persistent } = size
   const input = topic('votes', { key: serdes.string, value: serdes.string })
   const output = topic('final', { key: serdes.string, value: serdes.string })
   const counts = windowStore('counts', { key: serdes.string, value: serdes.long, persistent })
@@ -226,12 +219,9 @@ export const finalCount: ProgramMaker = ({ partitions, keys, persistent }) => {
     return isClosing(record) ? [] : [`${key}@${timestamp - (timestamp % finalMs)}`]
   })
   return {
+    ...ofOneInput(input, size),
     name: 'final count',
-    inputs: new Map([[input.name, partitions]]),
     topology: builder.build(),
-    taskCount: () => partitions,
-    mayCache: true,
-    result: 'counts',
     next: (random) => ({
       topic: input.name,
       key: `k${randomInteger(random, keys)}`,
@@ -243,10 +233,10 @@ export const finalCount: ProgramMaker = ({ partitions, keys, persistent }) => {
     rows: async () => new Map<string, string>(),
     output: { name: output.name, rows: allTold },
     expected: (sent) => asRows(count(sent)),
-    someKey: (random) => `k${randomInteger(random, keys + 1)}`,
-    ask: async (streams, key) => {
+    ask: async (streams, key, how) => {
       let sum = 0
-      for await (const [, value] of streams.store(counts).fetchRange(key, 0, Infinity)) sum += value
+      for await (const [, value] of streams.store(counts).fetchRange(key, 0, Infinity, how))
+        sum += value
       return sum === 0 ? undefined : String(sum)
     },
     judge: (key, answer, sent) => judgeCount(answer, sent.valuesOf(input.name, key).length),
