@@ -70,7 +70,7 @@ test('a disk that fails keeps no standby from being closed', async () => {
     wipe: () => undefined,
     onUpdate: () => undefined,
   })
-  await settled(clock, standbys.open(['0_0', '0_1']))
+  await settled(clock, standbys.open(['0_0', '0_1'], new AbortController().signal))
   for (const standby of tasks.standbys.all.values()) {
     const [changelog] = standby.changelogs
     if (changelog !== undefined) standby.restore(changelog, rows(), Infinity)

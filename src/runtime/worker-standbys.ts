@@ -51,11 +51,14 @@ export class WorkerStandbys {
     this.#reader = new StandbyReader({ client, isolation, clock: ports.clock, onUpdate })
   }
 
-  /** Begins to follow these; stores that are open already stay open. */
-  async open(ids: readonly TaskId[]): Promise<void> {
+  /** Begins to follow these, or fewer when it is stopped; stores that are open already stay open. */
+  async open(ids: readonly TaskId[], stop: AbortSignal): Promise<void> {
+    const { tasks, ports } = this.#options
     for (const id of ids) {
+      while (!stop.aborted && tasks.standbys.prepare(id)) await yieldTurn(ports.clock)
+      if (stop.aborted) return
       this.#open(id)
-      await yieldTurn(this.#options.ports.clock)
+      await yieldTurn(ports.clock)
     }
   }
 

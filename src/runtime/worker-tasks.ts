@@ -1,3 +1,4 @@
+import { assert } from '../base/assert.ts'
 import { sleep, yieldTurn } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
@@ -88,6 +89,8 @@ export class WorkerTasks {
   readonly lags: StoreLags
   readonly #opening = new AbortController()
   readonly #measuring: Disposable
+  /** Tasks whose stores are prepared before they are opened. */
+  readonly #preparing = new Set<TaskId>()
   /** Where restored tasks begin to read. */
   readonly #committed = new Map<TaskId, CommittedOffset[]>()
   readonly #manager: TaskManager
@@ -201,7 +204,7 @@ export class WorkerTasks {
     standbys.closeParked([...target, ...opened])
     this.releaseDirectories()
     const added = [...target].filter((id) => !standbys.all.has(id))
-    await this.#standbys.open(await this.#claims.take(added))
+    await this.#standbys.open(await this.#claims.take(added), this.#opening.signal)
   }
 
   /** Of these tasks the ones that can be opened now, because no other worker has their directory. */
@@ -282,7 +285,8 @@ export class WorkerTasks {
 
   /** Restores until the deadline. True: a task has begun to run, or there is more to restore at once. */
   restore(deadline: number): boolean {
-    if (this.#reader.isIdle) return false
+    const hasPrepared = this.#prepare(deadline)
+    if (this.#reader.isIdle) return hasPrepared
     if (this.#reader.isHeldUp) this.#abandoned?.look()
     try {
       const restored = this.#reader.step(deadline)
@@ -291,12 +295,24 @@ export class WorkerTasks {
         this.lags.forget(task.id)
         this.#inputs.add(task.inputs, this.#committed.get(task.id) ?? [])
       }
-      return restored.length > 0 || this.#reader.hasFetched
+      return hasPrepared || restored.length > 0 || this.#reader.hasFetched
     } catch (error) {
       if (!isStreamsError(error, 'TASK_CORRUPTED')) throw error
       this.#revive(error.context['task'] as TaskId, error)
       return true
     }
+  }
+
+  /** Prepares stores until the deadline, while other tasks work. True: there was something to be done. */
+  #prepare(deadline: number): boolean {
+    const hasWork = this.#preparing.size > 0
+    for (const id of this.#preparing) {
+      while (this.#manager.prepare(id)) {
+        if (this.#options.ports.clock.monotonic() >= deadline) return true
+      }
+      this.#initialize(id)
+    }
+    return hasWork
   }
 
   /**
@@ -324,6 +340,7 @@ export class WorkerTasks {
       const task = this.#manager.tasks.get(id)
       if (task !== undefined) this.#inputs.remove(task.inputs)
       this.#reader.remove(id)
+      this.#preparing.delete(id)
       this.#committed.delete(id)
       this.lags.forget(id)
     }
@@ -390,10 +407,17 @@ export class WorkerTasks {
   }
 
   #begin(id: TaskId, committed: CommittedOffset[]): void {
-    const task = this.#manager.tasks.get(id)
-    if (task === undefined) return
+    if (!this.#manager.tasks.has(id)) return
     this.#committed.set(id, committed)
-    this.#manager.initialize(id, committed)
+    if (this.#manager.prepare(id)) this.#preparing.add(id)
+    else this.#initialize(id)
+  }
+
+  #initialize(id: TaskId): void {
+    const task = this.#manager.tasks.get(id)
+    assert(task !== undefined, `there is a task ${id}`)
+    this.#preparing.delete(id)
+    this.#manager.initialize(id, this.#committed.get(id) ?? [])
     this.#reader.add(task)
   }
 

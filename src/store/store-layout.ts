@@ -10,8 +10,8 @@
 import { StreamsError } from '../errors.ts'
 import type { KvBatch, KvEngine, KvTable } from '../kv/kv.ts'
 import { offsetTableName } from './offset-table.ts'
+import { addTimestamps, formatMark, parseMark } from './store-layout-change.ts'
 import type { StoreToBuild } from './store-layers.ts'
-import { noTimestamp, timestampedFormat } from './stored-value.ts'
 
 /** The table of an engine that says what the rows of each store are; no store can have this name. */
 const layoutTableName = '__layouts'
@@ -50,22 +50,57 @@ const stamped: Partial<Record<string, Layout>> = {
  * @throws StreamsError `STORE_KIND_DIFFERS`
  */
 export function claimLayout(engine: KvEngine, node: StoreToBuild): void {
-  const { name, changelog } = node.descriptor
+  while (changeLayout(engine, node));
+  const { name } = node.descriptor
   const layout = layoutOf(node)
   const layouts = engine.table(layoutTableName)
   const key = Buffer.from(name)
   const found = layouts.get(key)?.toString()
   if (found === layout) return
-  const isRestored = changelog !== false || node.sourceTopic !== undefined
-  if (found === dropping || (isRestored && restored[found ?? '']?.includes(layout) === true)) {
-    drop(engine, layouts, name)
-  } else if (found !== undefined && !isRestored && stamped[found] === layout) {
-    addTimestamps(engine, layouts, { name, layout })
-    return
-  } else if (found !== undefined) {
-    throw new StreamsError('STORE_KIND_DIFFERS', { store: name, found, kind: layout })
-  }
+  const kept = found === undefined ? undefined : (parseMark(found)?.layout ?? found)
+  const mayDrop = isRestored(node) && restored[kept ?? '']?.includes(layout) === true
+  if (found === dropping || mayDrop) drop(engine, layouts, name)
+  else if (found !== undefined) throw differs(node, found)
   layouts.put(key, Buffer.from(layout))
+}
+
+/**
+ * Does a slice of what takes long in {@link claimLayout}; true while there is more, so that whoever has time
+ * can let others work in between. A crash between two slices loses nothing.
+ *
+ * @throws StreamsError `STORE_KIND_DIFFERS`
+ */
+export function changeLayout(engine: KvEngine, node: StoreToBuild): boolean {
+  const { name: store } = node.descriptor
+  const layout = layoutOf(node)
+  const layouts = engine.table(layoutTableName)
+  const key = Buffer.from(store)
+  const found = layouts.get(key)?.toString()
+  if (found === undefined) return false
+  const begun = parseMark(found)
+  const mayBegin = !isRestored(node) && stamped[found] === layout
+  if (begun === undefined ? !mayBegin : begun.layout !== layout) return false
+  const tables = tablesOf(engine, store).sort()
+  if (begun !== undefined && !tables.includes(begun.table)) throw differs(node, found)
+  // The rows of an index have no values.
+  const written = tables.filter(
+    (name) => !name.startsWith(`${store}/`) || !name.includes('+index/'),
+  )
+  const batch = engine.batch()
+  const next = addTimestamps(engine, batch, { tables: written, from: begun })
+  const mark = next === undefined ? layout : formatMark({ ...next, layout })
+  batch.put(layouts, key, Buffer.from(mark))
+  batch.commit()
+  return next !== undefined
+}
+
+function isRestored({ descriptor, sourceTopic }: StoreToBuild): boolean {
+  return descriptor.changelog !== false || sourceTopic !== undefined
+}
+
+function differs(node: StoreToBuild, found: string): StreamsError {
+  const { name: store } = node.descriptor
+  return new StreamsError('STORE_KIND_DIFFERS', { store, found, kind: layoutOf(node) })
 }
 
 function layoutOf({ descriptor, timestamped, buffer }: StoreToBuild): Layout {
@@ -108,22 +143,4 @@ function forgetOffsets(engine: KvEngine, batch: KvBatch, store: string): void {
     toExclusive: true,
   })
   for (const { key } of rows) batch.delete(offsets, key)
-}
-
-function addTimestamps(
-  engine: KvEngine,
-  layouts: KvTable,
-  { name: store, layout }: { name: string; layout: Layout },
-): void {
-  const batch = engine.batch()
-  for (const name of tablesOf(engine, store)) {
-    // The rows of an index have no values.
-    if (name.startsWith(`${store}/`) && name.includes('+index/')) continue
-    const table = engine.table(name)
-    using rows = table.range()
-    for (const { key, value } of rows)
-      batch.put(table, key, timestampedFormat.encode(value, noTimestamp))
-  }
-  batch.put(layouts, Buffer.from(store), Buffer.from(layout))
-  batch.commit()
 }

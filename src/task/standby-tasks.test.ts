@@ -60,7 +60,7 @@ interface Setup {
   readonly written: string[]
 }
 
-function setup(topology = counting()): Setup {
+function setup(topology = counting(), kept?: PersistentMemory): Setup {
   const engines: PersistentMemory[] = []
   const written: string[] = []
   const metrics = new StreamsMetrics()
@@ -81,7 +81,7 @@ function setup(topology = counting()): Setup {
     engines: () => {
       let engine: PersistentMemory | undefined
       const open = (): PersistentMemory => {
-        const opened = new PersistentMemory()
+        const opened = kept ?? new PersistentMemory()
         engines.push(opened)
         return opened
       }
@@ -333,4 +333,54 @@ test('the bytes of caches can change while tasks run', () => {
   manager.addRecords('in', 0, words('x', 'x', 'c'), 2)
   manager.process(Infinity)
   expect(written).toEqual(['a=1', 'b=1', 'c=1'])
+})
+
+test('stores that change their kind are prepared in slices, for a task of either role', () => {
+  const descriptor = keyValueStore('counts', {
+    key: serdes.string,
+    value: serdes.string,
+    changelog: false,
+  })
+  const topology = new InternalTopologyBuilder()
+    .addSource('source', { topics: ['in'], key: string, value: string })
+    .addProcessor('none', () => ({ process: () => undefined }), ['source'])
+    .addStore({ descriptor, timestamped: true }, ['none'])
+    .build()
+  const without = (): PersistentMemory => {
+    const engine = new PersistentMemory()
+    engine.table('__layouts').put(Buffer.from('counts'), Buffer.from('key-value'))
+    for (const key of ['a', 'b', 'c']) {
+      engine.table('counts').put(Buffer.from(key), Buffer.alloc(64 * 1024, key))
+    }
+    return engine
+  }
+  const valueOf = (engine: PersistentMemory, key: string): string | undefined =>
+    engine.table('counts').get(Buffer.from(key))?.subarray(0, 9).toString('latin1')
+  const stamp = '\xff'.repeat(8)
+
+  const engine = without()
+  const { manager } = setup(topology, engine)
+  manager.create('0_0')
+  expect(manager.prepare('0_0')).toBe(true)
+  expect(['a', 'b'].map((key) => valueOf(engine, key))).toEqual([`${stamp}a`, 'b'.repeat(9)])
+  manager.initialize('0_0', [])
+  expect(['a', 'b', 'c'].map((key) => valueOf(engine, key))).toEqual([
+    `${stamp}a`,
+    `${stamp}b`,
+    `${stamp}c`,
+  ])
+
+  const stopped = without()
+  const half = setup(topology, stopped).manager.standbys
+  expect(half.prepare('0_0')).toBe(true)
+  expect([...half.parked]).toEqual(['0_0'])
+  half.closeParked()
+  expect(stopped.closed).toBe(1)
+
+  const followed = without()
+  const { standbys } = setup(topology, followed).manager
+  while (standbys.prepare('0_0'));
+  expect(valueOf(followed, 'c')).toBe(`${stamp}c`)
+  expect(standbys.create('0_0').state).toBe('running')
+  expect([...standbys.parked]).toEqual([])
 })

@@ -41,6 +41,13 @@ export class StandbyTasks {
     return this.#parked.keys()
   }
 
+  /** Does a slice of what takes long in {@link create}; true while there is more. */
+  prepare(id: TaskId): boolean {
+    const state = this.#parked.get(id) ?? this.#options.makeState(id)
+    this.#parked.set(id, state)
+    return namingTask(id, () => state.prepare())
+  }
+
   /** Makes and initializes a standby; from the stores of the active task, when that is parked. */
   create(id: TaskId): StandbyTask {
     assert(!this.#tasks.has(id), `there is no standby ${id} yet`)

@@ -17,6 +17,7 @@ import { cacheBudget } from '../store/cache-budget.ts'
 import type { RestoreBudget } from '../store/restore-budget.ts'
 import type { ChangelogWriter, StoreContext } from '../store/state-store.ts'
 import { buildStore, type BuiltStore } from '../store/store-builder.ts'
+import { prepareEngine } from '../store/store-layers.ts'
 import type { StoreNode } from '../topology/node.ts'
 import { changelogTopic } from '../topology/topology.ts'
 import { TaskRecord } from './task-record.ts'
@@ -100,6 +101,15 @@ export class StateManager {
   get #writer(): StateOwner {
     assert(this.#owner !== undefined, 'only an active task writes to its stores')
     return this.#owner
+  }
+
+  /**
+   * Does a slice of what takes long in {@link open}; true while there is more. Whoever cannot wait opens the
+   * stores without it.
+   */
+  prepare(): boolean {
+    if (this.#isOpen) return false
+    return this.#options.stores.some((node) => prepareEngine(node, this.#context))
   }
 
   /** Opens the engines and makes the stores, unless they are open. */

@@ -143,6 +143,11 @@ export class StreamTask implements Task, ContextTask {
     this.#state = nextTaskState(this.#state, event)
   }
 
+  /** See {@link StateManager.prepare}: before {@link initialize}. */
+  prepare(): boolean {
+    return this.#stateManager.prepare()
+  }
+
   /**
    * Opens the stores and takes up where the group left off: then the changelogs can be restored.
    * Offsets of partitions that this task does not read are passed over.

@@ -4,7 +4,7 @@
  *
  * The worker's loop, in its words:
  *
- *     create → fetch committed offsets → initialize → restore changelogs → completeRestoration
+ *     create → fetch committed offsets → prepare, initialize → restore changelogs → completeRestoration
  *     addRecords … process(deadline) → punctuate → writeBehind(deadline)
  *     offsets = prepareCommit() → flush the producer → commit the offsets → committed()
  *     revoke: suspend(ids) → prepareCommit(ids) → … → committed(ids) → close(ids, clean) or park(ids)
@@ -169,6 +169,12 @@ export class TaskManager {
     const found = this.#options.topology.subtopologies.find((one) => one.id === number)
     assert(found !== undefined, `the topology has the sub-topology of task ${id}`)
     return found
+  }
+
+  /** Does a slice of what takes long when the stores are opened; true while there is more. */
+  prepare(id: TaskId): boolean {
+    const task = this.#task(id)
+    return namingTask(task.id, () => task.prepare())
   }
 
   /** Opens the stores of a task; see {@link StreamTask.initialize}. */

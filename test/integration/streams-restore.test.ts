@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest'
 import { Admin } from '../../src/client/admin.ts'
 import { systemPorts } from '../../src/config.ts'
-import { keyValueStore, serdes, type RestoreProgress } from '../../src/index.ts'
+import {
+  StreamsBuilder,
+  keyValueStore,
+  serdes,
+  topic,
+  type KafkaStreams,
+  type RestoreProgress,
+} from '../../src/index.ts'
 import { CutTransport } from './cut-transport.ts'
 import { devBrokerOnly } from './test-cluster.ts'
 import { until } from './until.ts'
@@ -167,6 +174,55 @@ test('a store without a changelog is ready at once, and starts empty', async ({ 
   expect(await held(second)).toEqual({})
   await cluster.write('lines', ['to be'])
   await until(async () => isEqual({ to: 1, be: 1 }, await held(second)), signal)
+})
+
+test('a store without a changelog keeps its rows when a new program has it with timestamps', async ({
+  signal,
+}) => {
+  await using cluster = await startedCluster(2)
+  const lines = topic(cluster.name('lines'), { key: serdes.string, value: serdes.string })
+  const store = keyValueStore('latest', {
+    key: serdes.string,
+    value: serdes.string,
+    changelog: false,
+  })
+  const plain = new StreamsBuilder()
+  plain.stream(lines).process<string, string, { latest: typeof store }>(
+    ({ stores }) =>
+      ({ key, value }) =>
+        stores.latest.put(key, value),
+    { stores: { latest: store } },
+  )
+  const stamped = new StreamsBuilder()
+  stamped.stream(lines).toTable({ store })
+  const rows = async (streams: KafkaStreams): Promise<Record<string, string>> => {
+    const found: Record<string, string> = {}
+    for await (const [key, value] of streams.store(store).range()) found[key] = value
+    return found
+  }
+  // Each is a slice of its own.
+  const large = (key: string): string => key.repeat(70_000)
+  const expected: Record<string, string> = {}
+  const write = async (partition: number, key: string, value: string): Promise<void> => {
+    expected[key] = value
+    const now = systemPorts.clock.now()
+    const bytes = Buffer.from(value)
+    cluster.producer.send(cluster.name('lines'), partition, Buffer.from(key), bytes, now, [])
+    await cluster.producer.flush()
+  }
+  await cluster.client.topicMetadata([cluster.name('lines')])
+  for (const key of ['a', 'b', 'c', 'd']) await write(key < 'c' ? 0 : 1, key, large(key))
+  const first = cluster.streams(plain.build(), 'a')
+  await first.start()
+  await until(async () => Object.keys(await rows(first)).length === 4, signal)
+  await first.close()
+
+  const second = cluster.streams(stamped.build(), 'a')
+  await second.start()
+  expect(await rows(second)).toEqual(expected)
+  await write(0, 'a', 'new')
+  await until(async () => (await rows(second))['a'] === 'new', signal)
+  expect(await rows(second)).toEqual(expected)
 })
 
 test('a store in memory is restored from its changelog', async ({ signal }) => {
