@@ -16,6 +16,22 @@ export const bothProtocols = [
   'test/integration/worker-threads.test.ts',
 ] as const
 
+/** Tests in `test/integration` that are about our own broker, start one in another process, or need none. */
+export const notEngine = [
+  'test/integration/broker-*.test.ts',
+  'test/integration/demo.test.ts',
+  'test/integration/foreign-clients.test.ts',
+  'test/integration/membership-steps.test.ts',
+  'test/integration/schema-registry.test.ts',
+  'test/integration/store-*.test.ts',
+] as const
+
+/** What `npm run test:kafka` runs on real brokers is left out: `.ci/run` has both on one Node. */
+const isBesideKafka = process.env['MILLPOND_TEST_BESIDE_KAFKA'] === '1'
+const suites = isBesideKafka
+  ? ['test/!(integration)/**/*.test.ts', ...notEngine]
+  : ['test/**/*.test.ts']
+
 export default defineConfig({
   resolve: {
     alias: [
@@ -33,20 +49,33 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'all',
-          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-          // These need Java, and run by `npm run test:kafka`.
-          exclude: [...configDefaults.exclude, 'test/kafka/**'],
+          name: 'src',
+          include: ['src/**/*.test.ts'],
+          // Files share a process: most of their time would go into loading the same modules anew.
+          isolate: false,
         },
       },
       {
         extends: true,
         test: {
-          name: 'streams-protocol',
-          include: [...bothProtocols],
-          env: { MILLPOND_TEST_GROUP_PROTOCOL: 'streams' },
+          name: 'test',
+          include: suites,
+          // These need Java, and run by `npm run test:kafka`.
+          exclude: [...configDefaults.exclude, 'test/kafka/**'],
         },
       },
+      ...(isBesideKafka
+        ? []
+        : [
+            {
+              extends: true as const,
+              test: {
+                name: 'streams-protocol',
+                include: [...bothProtocols],
+                env: { MILLPOND_TEST_GROUP_PROTOCOL: 'streams' },
+              },
+            },
+          ]),
     ],
     passWithNoTests: false,
     // Imported as a program imports it, by its whole URL: vite would leave its query away.

@@ -1,20 +1,10 @@
 /** `npm run test:kafka`: see docs/internals/testing.md. */
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { kafkaUnavailable } from './test/peers/kafka-cluster.ts'
-import base, { bothProtocols } from './vitest.config.ts'
+import base, { bothProtocols, notEngine } from './vitest.config.ts'
 
 /** What is about our engine on a broker. */
 const engine = ['test/integration/**/*.test.ts']
-
-/** What is about our own broker, starts one in another process, or needs none. */
-const notEngine = [
-  'test/integration/broker-*.test.ts',
-  'test/integration/demo.test.ts',
-  'test/integration/foreign-clients.test.ts',
-  'test/integration/membership-steps.test.ts',
-  'test/integration/schema-registry.test.ts',
-  'test/integration/store-*.test.ts',
-]
 
 /** What older brokers have to prove: the protocol, and instances that come and go. */
 const shorter = [
