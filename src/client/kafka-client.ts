@@ -125,6 +125,11 @@ export class KafkaClient implements AsyncDisposable {
     return this.#cluster.view.leader(topic, partition)
   }
 
+  /** What it is called in its requests; brokers tell others. */
+  get clientId(): string {
+    return this.#options.clientId
+  }
+
   /** The brokers as the cache knows them. */
   get nodes(): ReadonlyMap<number, BrokerNode> {
     return this.#cluster.view.nodes

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { settled } from '../../test/peers/scripted-appends.ts'
 import { ScriptedCluster } from '../../test/peers/scripted-cluster.ts'
 import { silentLog } from '../base/log.ts'
+import type { LiveMember } from '../group/live-members.ts'
 import { encodeSubscription } from '../group/user-data.ts'
 import { encodeConsumerSubscription } from '../protocol/consumer-protocol.ts'
 import { errorCode } from '../protocol/error-codes.ts'
@@ -14,7 +15,7 @@ import { AbandonedTransactions } from './abandoned-transactions.ts'
 const [own, live, dead] = [1, 2, 3].map((n) => `00000000-0000-4000-8000-00000000000${n}`)
 
 /** What members tell the coordinator when they join by the classic protocol. */
-function memberOf(processId: string) {
+function memberOf({ processId, clientId }: LiveMember) {
   const userData = encodeSubscription({
     processId,
     nonce: 1,
@@ -24,19 +25,26 @@ function memberOf(processId: string) {
     tags: new Map(),
   })
   return {
-    memberId: `m-${processId}`,
-    clientId: '',
+    memberId: `m-${clientId}`,
+    clientId,
     clientHost: '',
     memberMetadata: encodeConsumerSubscription({ topics: [], userData }),
     memberAssignment: Buffer.alloc(0),
   }
 }
 
-async function setUp(groupProtocol: 'classic' | 'streams') {
+/** A process whose only worker is called as its client. */
+const alone = (processId = ''): LiveMember => ({ processId, clientId: `app-${processId}` })
+const ownWorker = (clientId: string): LiveMember => ({ processId: own ?? '', clientId })
+
+async function setUp(
+  groupProtocol: 'classic' | 'streams',
+  { clientId, workerNumber } = { clientId: `app-${own}`, workerNumber: 1 },
+) {
   const cluster = await ScriptedCluster.start({ nodes: 2, topics: { in: 1 } })
   const client = cluster.client()
   await client.topicMetadata(['in'])
-  const group = { state: 'Stable', processes: [own ?? '', live ?? ''] }
+  const group = { state: 'Stable', members: [alone(own), alone(live)] }
   /** What each node has open. */
   const open = new Map<number, string[]>()
   for (const [index, broker] of cluster.brokers.entries()) {
@@ -57,7 +65,7 @@ async function setUp(groupProtocol: 'classic' | 'streams') {
           groupState: group.state,
           protocolType: 'consumer',
           protocolData: 'millpond-2',
-          members: group.processes.map(memberOf),
+          members: group.members.map(memberOf),
         },
       ],
     }))
@@ -71,15 +79,15 @@ async function setUp(groupProtocol: 'classic' | 'streams') {
           groupEpoch: 1,
           assignmentEpoch: 1,
           topology: null,
-          members: group.processes.map((processId) => ({
-            memberId: `m-${processId}`,
+          members: group.members.map((member) => ({
+            memberId: `m-${member.clientId}`,
             memberEpoch: 1,
             instanceId: null,
             rackId: null,
-            clientId: '',
+            clientId: member.clientId,
             clientHost: '',
             topologyEpoch: 0,
-            processId,
+            processId: member.processId,
             userEndpoint: null,
             clientTags: [],
             taskOffsets: [],
@@ -104,6 +112,8 @@ async function setUp(groupProtocol: 'classic' | 'streams') {
     applicationId: 'app',
     groupProtocol,
     processId: own ?? '',
+    clientId,
+    workerNumber,
     transactionTimeoutMs: 10_000,
   })
   return {
@@ -150,10 +160,46 @@ describe.each(['classic', 'streams'] as const)('in a %s group', (groupProtocol) 
   test('nobody is taken for dead by one that is no member itself', async () => {
     const { group, open, look, fenced, end } = await setUp(groupProtocol)
     open.set(1, [`app-${dead}-1`])
-    group.processes = []
+    group.members = []
     await look()
     expect(fenced()).toEqual([])
-    group.processes = [own ?? '']
+    group.members = [alone(own)]
+    await look()
+    expect(fenced()).toEqual([`app-${dead}-1`])
+    await end()
+  })
+
+  test('transactions of own workers that are no members are ended, ours never', async () => {
+    const us = { clientId: 'name-2', workerNumber: 2 }
+    const { group, open, look, fenced, end } = await setUp(groupProtocol, us)
+    group.members = [ownWorker('name-2'), ownWorker('name-10'), alone(live)]
+    const numbers = [1, 2, 3, 10]
+    open.set(
+      1,
+      numbers.map((number) => `app-${own}-${number}`),
+    )
+    await look()
+    expect(fenced()).toEqual([`app-${own}-1`, `app-${own}-3`])
+    await end()
+  })
+
+  test('what several workers of an earlier life have left, one that is alone ends', async () => {
+    const { open, look, fenced, end } = await setUp(groupProtocol)
+    open.set(1, [`app-${own}-1`, `app-${own}-2`])
+    await look()
+    expect(fenced()).toEqual([`app-${own}-2`])
+    await end()
+  })
+
+  test.each([
+    ['one has another name, as a static member keeps it', ['name-2', 'earlier-1']],
+    ['one has no number', ['name-2', 'name-x']],
+    ['we are none of them', ['name-3']],
+  ])('no own worker is taken for dead when %s', async (_, names) => {
+    const us = { clientId: 'name-2', workerNumber: 2 }
+    const { group, open, look, fenced, end } = await setUp(groupProtocol, us)
+    group.members = names.map(ownWorker)
+    open.set(1, [`app-${own}-1`, `app-${dead}-1`])
     await look()
     expect(fenced()).toEqual([`app-${dead}-1`])
     await end()

@@ -4,7 +4,7 @@ import type { KafkaClient } from '../client/kafka-client.ts'
 import { kafkaErrorName } from '../client/kafka-failure.ts'
 import { fenceProducer, openTransactions } from '../client/transaction-admin.ts'
 import { isStreamsError, messageOf } from '../errors.ts'
-import { liveProcesses } from '../group/live-processes.ts'
+import { liveMembers, type LiveMember } from '../group/live-members.ts'
 
 /** Between two looks, while somebody waits. */
 const lookMs = 500
@@ -13,7 +13,7 @@ const lookMs = 500
 const listTimeoutMs = 2000
 
 /** What follows the application id in a transactional id of ours: process and number of the worker. */
-const ofWorker = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-\d+$/i
+const ofWorker = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})-(\d+)$/i
 
 /** What an {@link AbandonedTransactions} is made of. */
 export interface AbandonedTransactionsOptions {
@@ -24,20 +24,32 @@ export interface AbandonedTransactionsOptions {
   readonly groupProtocol: 'classic' | 'streams'
   /** Our own. */
   readonly processId: string
+  /** Our own; it ends in our number when the process has several workers. */
+  readonly clientId: string
+  /** Our own. */
+  readonly workerNumber: number
   readonly transactionTimeoutMs: number
 }
 
+/** A transaction that is open, and the worker whose it is. */
+interface OpenTransaction {
+  readonly transactionalId: string
+  readonly processId: string
+  readonly workerNumber: number
+}
+
 /**
- * Ends what a process that was killed has left open. Its transaction keeps readers of committed records from
- * all that comes after it, in changelogs, repartition topics and offsets of the group, until it times out:
- * 10 s, and up to 10 s more until the coordinator looks. A new owner would wait so long before it answers;
- * Java's does.
+ * Ends what a worker that is gone has left open: its process was killed, or it was a thread that was ended and
+ * not replaced. Its transaction keeps readers of committed records from all that comes after it, in changelogs,
+ * repartition topics and offsets of the group, until it times out: 10 s, and up to 10 s more until the
+ * coordinator looks. A new owner would wait so long before it answers; Java's does.
  *
  * Transactional ids say whose they are: `<application>-<process>-<worker>`. Who is given tasks asks which are
- * open, and which processes have a member in the group. A process that has none was removed by the group, or
- * has left: whatever it still does is refused in its next commit. So its id is taken away from it, which
- * aborts what is open. Fencing is no question of truth: a transaction is either committed or not, and the
- * offsets are in it. One that has just come back is fenced at worst, and begins anew.
+ * open, and who is a member of the group: of other processes whether they have any, of the own one whether that
+ * worker is, which its client id tells. A worker that is none was removed by the group, or has left: whatever it
+ * still does is refused in its next commit. So its id is taken away from it, which aborts what is open. Fencing is
+ * no question of truth: a transaction is either committed or not, and the offsets are in it. One that has just
+ * come back is fenced at worst, and begins anew.
  */
 export class AbandonedTransactions {
   readonly #options: AbandonedTransactionsOptions
@@ -85,7 +97,7 @@ export class AbandonedTransactions {
     const { signal } = this.#ended
     try {
       for (const transactionalId of await this.#abandoned()) {
-        log.info('ends the transaction of a process that has left the group', { transactionalId })
+        log.info('ends the transaction of a worker that has left the group', { transactionalId })
         await fenceProducer(client, transactionalId, { transactionTimeoutMs, signal })
       }
     } catch (error) {
@@ -103,23 +115,57 @@ export class AbandonedTransactions {
     }
   }
 
-  /** Transactional ids with an open transaction, of processes that have no member in the group. */
+  /** Transactional ids with an open transaction, of workers that are no members of the group. */
   async #abandoned(): Promise<string[]> {
     const { client, applicationId: groupId, groupProtocol, processId } = this.#options
     const { signal } = this.#ended
-    const prefix = `${groupId}-`
-    const open = await openTransactions(client, prefix, { timeoutMs: listTimeoutMs, signal })
-    const processOf = (id: string): string | undefined =>
-      ofWorker.exec(id.slice(prefix.length))?.[1]
-    const ofOthers = open.filter((id) => {
-      const owner = processOf(id)
-      return owner !== undefined && owner !== processId
-    })
+    const ofOthers = await this.#openOfOthers()
     if (ofOthers.length === 0) return []
     // After the list: whoever has joined by then is seen.
-    const live = await liveProcesses(client, { groupId, groupProtocol }, signal)
+    const live = (await liveMembers(client, { groupId, groupProtocol }, signal)) ?? []
+    const processes = new Set(live.map((member) => member.processId))
     // Who is not told to be a member, of a group that we are said to be in, is none.
-    if (live?.has(processId) !== true) return []
-    return ofOthers.filter((id) => !live.has(processOf(id) ?? ''))
+    if (!processes.has(processId)) return []
+    const ownWorkers = this.#ownWorkers(live)
+    const isAbandoned = ({ processId: owner, workerNumber }: OpenTransaction): boolean =>
+      owner === processId ? ownWorkers?.has(workerNumber) === false : !processes.has(owner)
+    return ofOthers.filter(isAbandoned).map(({ transactionalId }) => transactionalId)
   }
+
+  async #openOfOthers(): Promise<OpenTransaction[]> {
+    const { client, applicationId, processId, workerNumber } = this.#options
+    const { signal } = this.#ended
+    const prefix = `${applicationId}-`
+    const open = await openTransactions(client, prefix, { timeoutMs: listTimeoutMs, signal })
+    return open.flatMap((transactionalId) => {
+      const [, owner, number] = ofWorker.exec(transactionalId.slice(prefix.length)) ?? []
+      const isOwn = owner === processId && Number(number) === workerNumber
+      if (owner === undefined || isOwn) return []
+      return { transactionalId, processId: owner, workerNumber: Number(number) }
+    })
+  }
+
+  /**
+   * Numbers of the workers of our process that are members. Undefined: client ids do not tell, as those of static
+   * members that have had other names.
+   */
+  #ownWorkers(live: readonly LiveMember[]): ReadonlySet<number> | undefined {
+    const { processId, clientId, workerNumber } = this.#options
+    const suffix = `-${workerNumber}`
+    const isNumbered = clientId.endsWith(suffix)
+    const prefix = isNumbered ? clientId.slice(0, -suffix.length) : clientId
+    const numbers = new Set<number>()
+    for (const member of live) {
+      if (member.processId !== processId) continue
+      if (member.clientId === clientId) numbers.add(workerNumber)
+      else if (isNumbered && isNumberOf(prefix, member.clientId)) {
+        numbers.add(Number(member.clientId.slice(prefix.length + 1)))
+      } else return undefined
+    }
+    return numbers.has(workerNumber) ? numbers : undefined
+  }
+}
+
+function isNumberOf(prefix: string, clientId: string): boolean {
+  return clientId.startsWith(`${prefix}-`) && /^[1-9]\d*$/.test(clientId.slice(prefix.length + 1))
 }

@@ -446,13 +446,15 @@ export class WorkerTasks {
   }
 
   #makeAbandoned(): AbandonedTransactions | undefined {
-    const { client, ports, config, processId } = this.#options
+    const { client, ports, config, processId, workerNumber } = this.#options
     if (config.processingGuarantee !== 'exactly-once') return undefined
     const { transactionTimeout: transactionTimeoutMs } = config
     return new AbandonedTransactions({
       ...config,
       client,
       processId,
+      clientId: client.clientId,
+      workerNumber,
       transactionTimeoutMs,
       clock: ports.clock,
     })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { describe, expect, test } from 'vitest'
 import { KafkaStreams, keyValueStore, serdes, type StreamsConfig } from '../../src/index.ts'
-import { TestCluster, classicOnly, devBrokerOnly } from './test-cluster.ts'
+import { TestCluster, classicOnly, devBrokerOnly, type ReadRecord } from './test-cluster.ts'
 import { until } from './until.ts'
 import { isEqual } from './word-count.ts'
 
@@ -62,6 +62,12 @@ async function countsOf(...all: KafkaStreams[]): Promise<Record<string, number>>
   }
   return rows
 }
+
+const changelog = 'word-count-counts-changelog'
+const isOf =
+  (word: string) =>
+  ({ key }: ReadRecord): boolean =>
+    String(key) === word
 
 const each = (count: number): Record<string, number> =>
   Object.fromEntries(words.map((word) => [word, count]))
@@ -195,6 +201,43 @@ test('a thread that hangs is ended when closing takes too long', once, async ({ 
 
   expect(streams.state).toBe('not-running')
 })
+
+test(
+  'what a thread that hangs and is removed has left open in a transaction, another one ends',
+  options,
+  async ({ signal }) => {
+    await using cluster = await startedCluster()
+    // Nobody waits for its timeout; and what is counted is written, but not committed.
+    const config = {
+      sessionTimeout: 3_000,
+      transactionTimeout: 600_000,
+      commitInterval: 300_000,
+      cacheBytes: 0,
+    }
+    const streams = instance(cluster, 'a', config)
+    await streams.start()
+    const partitionOfTheLast = (): number | undefined => {
+      const last = streams.localWorkers().find(({ number }) => number === 2)
+      const id = last?.tasks[0]?.id
+      return streams.state === 'running' ? id && Number(id.split('_')[1]) : undefined
+    }
+    await until(() => partitionOfTheLast() !== undefined, signal)
+    const partition = partitionOfTheLast() ?? 0
+    const send = async (word: string): Promise<void> => {
+      const bytes = Buffer.from(word)
+      cluster.producer.send(cluster.name('words'), partition, bytes, bytes, Date.now(), [])
+      await cluster.producer.flush()
+    }
+    await send('before')
+    await until(async () => (await cluster.read(changelog)).some(isOf('before')), signal)
+    await send('hang!')
+    await until(() => existsSync(join(cluster.directory, 'once')), signal)
+
+    expect(await streams.removeWorker({ timeout: 0 })).toBe(2)
+    await send('after')
+    await until(() => isCounted({ before: 1, 'hang!': 1, after: 1 }, streams), signal)
+  },
+)
 
 test('options that cannot go to a thread are refused, with where they belong', async () => {
   await using cluster = await startedCluster()

@@ -10,29 +10,32 @@ const timeoutMs = 5000
 /** The only state of a classic group in which its coordinator tells what members have said. */
 const settledState = 'Stable'
 
+/** What a member has said of itself, also one that is static and away. */
+export interface LiveMember {
+  readonly processId: string
+  readonly clientId: string
+}
+
 /**
- * The ids of all processes with a member in the group, also one that is static and away. Undefined: the
- * group is in between and does not tell. Rejects as the client does, and when there is no such group.
+ * All members of the group. Undefined: the group is in between and does not tell. Rejects as the client does,
+ * and when there is no such group.
  */
-export async function liveProcesses(
+export async function liveMembers(
   client: KafkaClient,
   {
     groupId,
     groupProtocol,
   }: { readonly groupId: string; readonly groupProtocol: 'classic' | 'streams' },
   signal: AbortSignal,
-): Promise<ReadonlySet<string> | undefined> {
+): Promise<readonly LiveMember[] | undefined> {
   if (groupProtocol === 'streams') {
     await using coordinator = new StreamsGroupCoordinator(client, groupId)
-    const { members } = await coordinator.describe({ timeoutMs, signal })
-    return new Set(members.map(({ processId }) => processId))
+    return (await coordinator.describe({ timeoutMs, signal })).members
   }
   const [group] = await describeGroups(client, [groupId], { timeoutMs, signal })
   if (group?.state !== settledState) return undefined
-  return new Set(
-    group.members.map(({ metadata }) => {
-      const { userData } = decodeConsumerSubscription(metadata)
-      return decodeSubscription(userData ?? Buffer.alloc(0)).processId
-    }),
-  )
+  return group.members.map(({ clientId, metadata }) => {
+    const { userData } = decodeConsumerSubscription(metadata)
+    return { clientId, processId: decodeSubscription(userData ?? Buffer.alloc(0)).processId }
+  })
 }
