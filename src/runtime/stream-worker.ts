@@ -252,6 +252,7 @@ export class StreamWorker implements MembershipHandlers {
     await this.#jobs.runNext(() => this.#settle())
     const { clock } = this.#options.ports
     const startedAt = clock.monotonic()
+    if (this.#tasks.hasMoreInputs(startedAt)) this.#readMore()
     const isBusy = this.#work()
     this.#turnSeconds.observe((clock.monotonic() - startedAt) / 1000)
     if (this.#isCommitReady()) await this.#commitAll()
@@ -370,6 +371,19 @@ export class StreamWorker implements MembershipHandlers {
     }
     // What ends it ends the worker, in whose loop it runs.
     this.#jobs.add(reopen).catch(() => undefined)
+  }
+
+  /** Topics have got partitions, which tasks that are here may have to read. */
+  #readMore(): void {
+    const update = async (): Promise<void> => {
+      try {
+        if (!this.#isStopping) await this.#tasks.updateInputs()
+      } catch (error) {
+        if (!this.#isStopping) throw error
+      }
+    }
+    // What ends it ends the worker, in whose loop it runs.
+    this.#jobs.add(update).catch(() => undefined)
   }
 
   async #assign(assignment: WorkerAssignment): Promise<void> {

@@ -23,6 +23,7 @@ import { mayLeaveLetters } from './refused-records.ts'
 import type { StandbyUpdate } from './standby-reader.ts'
 import { StoreLags } from './store-lags.ts'
 import { StreamsProducer } from './streams-producer.ts'
+import { TopicGrowth } from './topic-growth.ts'
 import { TaskStores, type StoredOffsets } from './task-stores.ts'
 import { WorkerClaims } from './worker-claims.ts'
 import { WorkerInputs } from './worker-inputs.ts'
@@ -99,6 +100,7 @@ export class WorkerTasks {
   readonly #abandoned: AbandonedTransactions | undefined
   readonly #stores: TaskStores
   readonly #claims: WorkerClaims
+  readonly #growth: TopicGrowth
   /** The active tasks that the group has given. */
   #target: ReadonlySet<TaskId> = new Set()
   /** Workers that share the memory of the instance. */
@@ -114,6 +116,7 @@ export class WorkerTasks {
       hasDirectory: (id) => this.#stores.isPersistent(id),
       onFree: options.onFree,
     })
+    this.#growth = new TopicGrowth({ client, applicationId: config.applicationId, topics })
     const isolation = isolationOf(config)
     this.#reader = new ChangelogReader({
       client,
@@ -222,6 +225,7 @@ export class WorkerTasks {
   async open(ids: readonly TaskId[]): Promise<void> {
     const { client, config, ports } = this.#options
     const { signal } = this.#opening
+    await this.#patiently('topics', () => this.#growth.learn(ids, signal))
     for (const id of ids) {
       this.lags.remember(id)
       this.#standbys.promote(id)
@@ -240,9 +244,16 @@ export class WorkerTasks {
     }
   }
 
+  /** True: topics have got partitions, so that {@link updateInputs} is worth a call. */
+  hasMoreInputs(now: number): boolean {
+    const { tasks } = this.#manager
+    const areAllRead = (): boolean => [...tasks.values()].every(({ inputs }) => inputs.length > 0)
+    return this.#growth.hasGrown(now, { areAllRead })
+  }
+
   /**
    * Lets the tasks that are here read the topics that match the patterns of the topology by now, and
-   * none that is gone. Call {@link learnTopics} first.
+   * none that is gone, and those that have got the partition of the task. Call {@link learnTopics} first.
    */
   async updateInputs(): Promise<void> {
     const { client, config } = this.#options
