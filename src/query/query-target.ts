@@ -49,7 +49,7 @@ export interface LocalPartition {
   /** Changelog records that are not in the store yet: 0 when an owner runs; undefined: not known yet. */
   readonly lag: number | undefined
   /**
-   * True: of an owner that has lost its group. Another one may have written since, so that `lag` is of the
+   * True: of an instance that has lost its group. Another one may have written since, so that `lag` is of the
    * past, and within no bound.
    */
   readonly isCutOff?: boolean

@@ -123,6 +123,8 @@ export class LocalWorker implements WorkerHandle {
       state: 'running',
       view,
       lag: this.#worker.lags.of(task, store),
+      // The owner goes on to write, and nobody tells how much.
+      isCutOff: this.#worker.isCutOff,
       position: {},
     }
   }
