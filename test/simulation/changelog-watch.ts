@@ -60,6 +60,16 @@ export class ChangelogWatch {
     return versions.filter(({ offset }) => offset < end - lag).map(({ value }) => value)
   }
 
+  /** Where the changelog of a partition ends, as far as it is committed. */
+  end(partition: number): number {
+    return this.#ends.get(partition)?.at(-1)?.end ?? 0
+  }
+
+  /** Undefined: the key has no value yet. */
+  partitionOf(key: string): number | undefined {
+    return this.#versions.get(key)?.[0]?.partition
+  }
+
   #written({ request, response }: Extract<Answered, { name: 'Produce' }>): void {
     const accepted = response.responses.find(({ name }) => name === this.#topic)
     const sent = request.topicData.find(({ name }) => name === this.#topic)
@@ -70,7 +80,7 @@ export class ChangelogWatch {
     }
   }
 
-  /** A batch has offsets from 0 until the broker gives it its own. */
+  /** The broker gives a batch its offsets where it lies, which may have happened by now. */
   #read(partition: number, records: Buffer, baseOffset: number): void {
     const reader = this.#reader
     reader.reset(records)
@@ -82,7 +92,7 @@ export class ChangelogWatch {
         const [key, value] = [reader.key(), reader.value()]
         versions.push({
           partition,
-          offset: baseOffset + reader.offset,
+          offset: baseOffset + reader.offset - reader.baseOffset,
           key: key === null ? '' : this.#store.key.deserialize(key),
           value: value === null ? undefined : String(this.#store.value.deserialize(value)),
         })

@@ -165,4 +165,134 @@ export const mutations: readonly Mutation[] = [
       ),
     ],
   },
+  {
+    name: 'a copy becomes active without its last records',
+    edits: [
+      edit(
+        'src/runtime/changelog-reader.ts',
+        'const restore = { task, changelog, endOffset: undefined, hasStarted: false, restored: 0 }',
+        'const endOffset = changelog.position > 0 ? changelog.position : undefined\n' +
+          'const restore = { task, changelog, endOffset, hasStarted: false, restored: 0 }',
+      ),
+    ],
+  },
+  {
+    name: 'a copy becomes active as if it had read to the end',
+    edits: [
+      edit(
+        'src/runtime/standby-reader.ts',
+        'this.#endOf(followed)\n      this.#followed.delete(key)',
+        'followed.task.passOver(followed.changelog, this.#endOf(followed) ?? 0)\n' +
+          'this.#followed.delete(key)',
+      ),
+    ],
+  },
+  {
+    name: 'a broker takes records of an older epoch',
+    edits: [
+      edit(
+        'src/broker/producer-states.ts',
+        "if (batch.producerEpoch < state.epoch) return refused('INVALID_PRODUCER_EPOCH')",
+        'if (batch.producerEpoch < state.epoch) return append',
+      ),
+    ],
+  },
+  {
+    name: 'a broker takes offsets of an older generation into a transaction',
+    edits: [
+      edit(
+        'src/broker/group-coordinator.ts',
+        'return group.memberProblem(by.memberId, by.instanceId, by.generation)\n  }\n\n  #subscribedTopics',
+        'return undefined\n  }\n\n  #subscribedTopics',
+      ),
+    ],
+  },
+  {
+    name: 'a broker gives a task away while its owner has it (streams)',
+    edits: [
+      edit(
+        'src/broker/streams-reconciliation.ts',
+        'other.ownsActive(id) ||\n      (other !== member &&',
+        '(other !== member &&',
+      ),
+    ],
+  },
+  {
+    name: 'a bound on the lag of an answer is not kept',
+    edits: [
+      edit(
+        'src/query/local-query.ts',
+        'if (lag > maxLag) throw',
+        'if (lag > maxLag + Number.MAX_SAFE_INTEGER) throw',
+      ),
+    ],
+  },
+  {
+    name: 'a copy says that nothing is missing',
+    edits: [
+      edit(
+        'src/runtime/store-lags.ts',
+        'return Math.max(0, lag.endOffset - lag.offset)',
+        'return 0',
+      ),
+    ],
+  },
+  {
+    name: 'a store is marked as further than its rows',
+    edits: [
+      edit(
+        'src/store/write-behind.ts',
+        'return writes.length === 0 ? undefined',
+        'const early = this.engine.begin()\n' +
+          'for (const { table } of writes) if (table.writingOffset !== undefined) ' +
+          'this.offsets.put(early, table.name, table.writingOffset)\n' +
+          'early.commit()\n' +
+          'return writes.length === 0 ? undefined',
+      ),
+    ],
+  },
+  {
+    name: 'a task moves before its new owner has caught up',
+    edits: [
+      edit(
+        'src/group/assignor/movements.ts',
+        "if (hasSource && task.isLogged && task.nearnessAt(to) !== 'caught-up')",
+        "if (hasSource && task.isLogged && task.nearnessAt(to) === 'following' && task.index < 0)",
+      ),
+    ],
+  },
+  {
+    name: 'a worker loses a wake-up',
+    edits: [
+      edit(
+        'src/runtime/wake-up.ts',
+        'if (this.#resolve === undefined) this.#isPending = true\n    else this.#resolve()',
+        'this.#resolve?.()',
+      ),
+    ],
+  },
+  {
+    name: 'a member sleeps when it has to join again',
+    edits: [
+      edit(
+        classicMember,
+        'this.#rejoinReason ??= reason\n    this.#wake()',
+        'this.#rejoinReason ??= reason',
+      ),
+    ],
+  },
+  {
+    name: 'a producer sleeps when its transaction has the partition',
+    edits: [
+      edit(
+        'src/client/transaction-manager.ts',
+        'for (const key of wanted.keys()) this.#added.add(key)\n        this.listener?.()',
+        'for (const key of wanted.keys()) this.#added.add(key)',
+      ),
+    ],
+  },
+  {
+    name: 'a copy that is cut off keeps bounds',
+    edits: [edit('src/runtime/local-worker.ts', 'isCutOff: this.#worker.isCutOff,', '')],
+  },
 ]

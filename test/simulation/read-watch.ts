@@ -23,8 +23,10 @@ const consistencies: readonly Consistency[] = [
   { maxLag: 30 },
 ]
 
-/** A copy asks each second how far others are, waits for two at most, and a slow network needs its time as well. */
-const hearsWithinMs = 5_000
+/** A copy that rests asks each second how far others are, and waits for two at most. */
+const hearsWithinMs = 3_500
+/** Where the network may be slow. */
+const hearsSlowlyWithinMs = 8_000
 /** A process that stood still finds out at once, when it goes on, what it has missed. */
 const wakesWithinMs = 1_000
 
@@ -86,6 +88,11 @@ export class ReadWatch {
     return this.#answerCount
   }
 
+  /** Where the changelog of a partition ends, as far as it is committed. */
+  end(partition: number): number {
+    return this.#changelog?.end(partition) ?? 0
+  }
+
   heard(answered: Answered): void {
     this.#changelog?.heard(answered)
   }
@@ -109,6 +116,7 @@ export class ReadWatch {
     if (instance.state === 'gone' || instance.isPaused) return
     const { program } = this.#plan
     const floor = this.#floor(instance, key, how)
+    const lag = this.#lagOf(instance, key)
     const isOwner = how.maxLag === undefined && how.consistency !== 'any'
     const isWitness = this.#ownership.isWitness(instance, this.#cluster.time.now)
     const least = isOwner && isWitness ? program.least?.(key, this.#sent, this.#commits) : undefined
@@ -119,6 +127,8 @@ export class ReadWatch {
         if (!this.#isPossible(key, answer)) this.#onBreach(`${said}, which cannot be`)
         if (least !== undefined && Number(answer ?? 0) < least)
           this.#onBreach(`${said}, and ${least} are committed`)
+        if (lag !== undefined && lag > (how.maxLag ?? Infinity))
+          this.#onBreach(`${said}, and lacks ${lag} records, as it says itself`)
         if (floor !== undefined && this.#order(answer) < floor.order)
           this.#onBreach(`${said}, and ${floor.value} was committed before`)
       },
@@ -150,6 +160,14 @@ export class ReadWatch {
     return judgement === 'possible' || (judgement === 'too-high' && !isExact(this.#plan))
   }
 
+  /** What an instance says that its store lacks; undefined: it does not know. */
+  #lagOf({ streams }: SimulatedInstance, key: string): number | undefined {
+    const { copy } = this.#plan.program
+    const partition = this.#changelog?.partitionOf(key)
+    if (copy === undefined || partition === undefined) return undefined
+    return streams.allLocalStorePartitionLags().get(copy.store.name)?.get(partition)?.offsetLag
+  }
+
   /** The oldest value that may be answered; undefined: any may. */
   #floor(
     instance: SimulatedInstance,
@@ -162,7 +180,9 @@ export class ReadWatch {
       return undefined
     const isWitness = this.#ownership.isWitness(instance, now)
     if (!isWitness && !this.#givesUpInTime) return undefined
-    const staleMs = isWitness ? hearsWithinMs : this.#plan.sessionTimeout + hearsWithinMs
+    const isSlow = this.#plan.faults.includes('slow-network')
+    const hearsMs = isSlow ? hearsSlowlyWithinMs : hearsWithinMs
+    const staleMs = isWitness ? hearsMs : this.#plan.sessionTimeout + hearsMs
     const known = maxLag === undefined ? { by: now, lag: 0 } : { by: now - staleMs, lag: maxLag }
     let floor: { order: number; value: string | undefined } | undefined
     for (const value of this.#changelog.known(key, known)) {

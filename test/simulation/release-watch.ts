@@ -1,5 +1,3 @@
-import { FrameBuffer } from '../../src/broker/frame-buffer.ts'
-import type { WirePiece, WireTap } from '../../src/base/simulated-network.ts'
 import { decodeSubscription } from '../../src/group/user-data.ts'
 import { apis } from '../../src/protocol/apis.ts'
 import { decodeConsumerSubscription } from '../../src/protocol/consumer-protocol.ts'
@@ -9,8 +7,6 @@ import { leaveGroup } from '../../src/protocol/messages/13-leave-group.ts'
 import { streamsGroupHeartbeat } from '../../src/protocol/messages/88-streams-group-heartbeat.ts'
 import { Reader } from '../../src/protocol/reader.ts'
 import type { SimulatedInstance } from '../../src/testing/simulated-instance.ts'
-
-const frameBytesMax = 100 * 1024 * 1024
 
 /** What a member tells the group of itself. */
 interface Word {
@@ -26,38 +22,27 @@ interface Word {
  * else: so by the moment in which a member says so, or leaves, nothing of the task may be open in its process. This
  * holds for those who were cut off as well, where a process has one member.
  */
-export class ReleaseWatch implements WireTap {
-  readonly #instances: readonly SimulatedInstance[]
+export class ReleaseWatch {
   /** Each instance has one worker: all that is open there is the member's. */
   readonly #areAlone: boolean
   readonly #isWitness: (instance: SimulatedInstance) => boolean
   readonly #onBreach: (what: string) => void
-  readonly #requests = new Map<number, FrameBuffer>()
   /** What members named last, by machine and member id. */
   readonly #named = new Map<string, ReadonlySet<string>>()
 
   constructor(options: {
-    instances: readonly SimulatedInstance[]
     areAlone: boolean
     isWitness: (instance: SimulatedInstance) => boolean
     onBreach: (what: string) => void
   }) {
-    this.#instances = options.instances
     this.#areAlone = options.areAlone
     this.#isWitness = options.isWitness
     this.#onBreach = options.onBreach
   }
 
-  written({ connection, direction, host, bytes }: WirePiece): void {
-    const instance = this.#instances.find(({ name }) => name === host)
-    if (direction !== 'request' || instance === undefined || instance.state === 'gone') return
-    const frames = this.#requests.get(connection) ?? new FrameBuffer(frameBytesMax)
-    this.#requests.set(connection, frames)
-    frames.push(bytes)
-    for (let frame = frames.next(); frame !== undefined; frame = frames.next()) {
-      const word = wordOf(frame)
-      if (word !== undefined) this.#judge(instance, word)
-    }
+  heard(instance: SimulatedInstance, frame: Buffer): void {
+    const word = wordOf(frame)
+    if (word !== undefined) this.#judge(instance, word)
   }
 
   #judge(instance: SimulatedInstance, { memberId, active, of }: Word): void {

@@ -15,6 +15,8 @@ import { Admin } from '../../src/client/admin.ts'
 import { AnsweredRequests } from './answered-requests.ts'
 import { CommitWatch } from './commit-watch.ts'
 import { FaultInjector } from './fault-injector.ts'
+import { InstanceRequests } from './instance-requests.ts'
+import { MoveWatch } from './move-watch.ts'
 import { OwnershipWatch } from './ownership-watch.ts'
 import { describePlan, isExact, randomPlan, type SimulationPlan } from './plan.ts'
 import { rowsOrNone, type NextRecord, type Rows } from './program.ts'
@@ -109,6 +111,7 @@ class Simulation {
   readonly #ownership: OwnershipWatch
   readonly #releases: ReleaseWatch
   readonly #reads: ReadWatch
+  readonly #moves: MoveWatch
   #breach: string | undefined
   #isGrowing = false
   #injector: FaultInjector | undefined
@@ -129,7 +132,6 @@ class Simulation {
     this.#commits = new CommitWatch((what) => this.#fail(what))
     this.#ownership = new OwnershipWatch(this.#instances, (what) => this.#fail(what))
     this.#releases = new ReleaseWatch({
-      instances: this.#instances,
       areAlone: plan.workers === 1,
       isWitness: (instance) => this.#ownership.isWitness(instance, cluster.time.now),
       onBreach: (what) => this.#fail(what),
@@ -145,6 +147,10 @@ class Simulation {
       random: seededRandom(options.seed),
       onBreach: (what) => this.#fail(what),
     })
+    this.#moves = new MoveWatch(plan, {
+      end: (partition) => this.#reads.end(partition),
+      onBreach: (what) => this.#fail(what),
+    })
   }
 
   async run(): Promise<SimulationResult> {
@@ -156,7 +162,11 @@ class Simulation {
       this.#commits.heard(answered)
       this.#reads.heard(answered)
     })
-    cluster.network.taps.push(answers, this.#releases)
+    const requests = new InstanceRequests(this.#instances, (instance, frame) => {
+      this.#releases.heard(instance, frame)
+      this.#moves.heard(frame)
+    })
+    cluster.network.taps.push(answers, requests)
     for (const [name, partitions] of program.inputs) {
       await cluster.createTopic({ name }, { partitions })
     }
