@@ -5,6 +5,7 @@ const source = (path: string): string => fileURLToPath(new URL(`./src/${path}`, 
 
 /** Tests of instances that come and go: they run once more with the streams group protocol. */
 export const bothProtocols = [
+  'test/integration/drain.test.ts',
   'test/integration/exactly-once.test.ts',
   'test/integration/standbys.test.ts',
   'test/integration/static-restart.test.ts',

@@ -93,13 +93,13 @@ class DirectoryLock implements DiskLock {
 
   refresh(): void {
     if (!this.#isHeld) return
-    const holder = readHolder(this.#path)
-    if (holder === undefined || !isSame(holder, this.#own)) {
-      this.#isHeld = false
-      held.delete(this.#path)
-      throw locked(this.#path, holder?.pid)
-    }
     try {
+      const holder = readHolder(this.#path)
+      if (holder === undefined || !isSame(holder, this.#own)) {
+        this.#isHeld = false
+        held.delete(this.#path)
+        throw locked(this.#path, holder?.pid)
+      }
       // The file system notes the time, by its own clock. The byte is the one that is there.
       const descriptor = openSync(this.#path, 'r+')
       try {
@@ -108,6 +108,7 @@ class DirectoryLock implements DiskLock {
         closeSync(descriptor)
       }
     } catch (error) {
+      if (error instanceof StreamsError) throw error
       const facts = { path: this.#path, detail: messageOf(error) }
       throw new StreamsError('DISK_FAILED', facts, { cause: error })
     }
@@ -167,6 +168,8 @@ function readHolder(path: string): Holder | undefined {
     return { pid: Number(pid), started, space: space ?? pidSpace() }
   } catch (error) {
     if (hasErrno(error, 'ENOENT')) return undefined
+    // It is no file, or we may not read it: somebody may hold it.
+    if (error instanceof Error && 'syscall' in error) throw error
     // Unreadable content: a crash while another system wrote it. Nobody can hold it.
     return { pid: 0, started: 'unreadable', space: '' }
   }

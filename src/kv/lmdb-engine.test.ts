@@ -136,6 +136,32 @@ test('a process without persistent stores loads no native code', () => {
   expect(JSON.parse(output)).toEqual([])
 })
 
+test.each(['arm', 'ia32', 'x64'])('the file has the addresses that there are: %s', (arch) => {
+  const script = `
+    import { createRequire } from 'node:module'
+    const lmdb = createRequire(${JSON.stringify(import.meta.url)})('lmdb')
+    const sizes = []
+    const { open } = lmdb
+    lmdb.open = (options) => {
+      sizes.push(options.mapSize ?? 'as the package likes')
+      return open(options)
+    }
+    // After the native code of this machine was loaded.
+    Object.defineProperty(process, 'arch', { value: process.argv[2] })
+    const { systemClock } = await import(${JSON.stringify(new URL('../base/clock.ts', import.meta.url).href)})
+    const { systemDisk } = await import(${JSON.stringify(new URL('../base/disk.ts', import.meta.url).href)})
+    const { lmdbEngine } = await import(${JSON.stringify(new URL('lmdb-engine.ts', import.meta.url).href)})
+    const engine = lmdbEngine({ disk: systemDisk, clock: systemClock })(process.argv[1])
+    engine.table('t').put(Buffer.from('a'), Buffer.from('1'))
+    sizes.push(String(engine.table('t').get(Buffer.from('a'))))
+    engine.close()
+    console.log(JSON.stringify(sizes))`
+  const options = ['--import', 'tsx', '--input-type=module', '-e', script, directory, arch]
+  const output = execFileSync(process.execPath, options, { encoding: 'utf8' })
+  const isSmall = process.platform === 'win32' || arch !== 'x64'
+  expect(JSON.parse(output)).toEqual([isSmall ? 'as the package likes' : 2 ** 30, '1'])
+})
+
 // A limit on the size of files fails writes as a full disk does, at the same system calls.
 test.skipIf(process.platform === 'win32')(
   'a full disk fails the write, keeps the last commit, and lets go on when there is room',

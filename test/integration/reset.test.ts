@@ -3,11 +3,24 @@ import { expect, test } from 'vitest'
 import { Admin } from '../../src/client/admin.ts'
 import { StreamsError } from '../../src/errors.ts'
 import {
+  StreamsBuilder,
+  joinWindows,
+  keyValueStore,
+  serdes,
+  sessionStore,
+  sessionWindows,
+  timeWindows,
+  versionedStore,
+  windowStore,
+  type Topology,
+} from '../../src/index.ts'
+import {
   executeReset,
   planReset,
   type ResetOptions,
   type ResetPlan,
 } from '../../src/runtime/application-reset.ts'
+import { texts } from './joined-streams.ts'
 import { TestCluster } from './test-cluster.ts'
 import { until } from './until.ts'
 import { counts, held, isEqual, poem, startedCluster, wordCount } from './word-count.ts'
@@ -63,6 +76,94 @@ test.each(['classic', 'streams'] as const)(
     second.cleanUp()
     await second.start()
     await until(async () => isEqual(counts, await held(second)))
+  },
+)
+
+/** A program with an internal topic of each kind: changelogs of all stores, repartitions, foreign keys. */
+function ofAllKinds(cluster: TestCluster): Topology {
+  const builder = new StreamsBuilder()
+  const text = { key: serdes.string, value: serdes.string }
+  const counts = { key: serdes.string, value: serdes.long, retention: 60_000 }
+  const lines = builder.stream(texts(cluster, 'lines'))
+  const words = lines.map((value) => [value, value], text)
+  const grouped = words.groupByKey({ name: 'grouped' })
+  grouped
+    .windowedBy(timeWindows({ size: 1000, grace: 0 }))
+    .count({ store: windowStore('windows', { ...counts, windowSize: 1000 }) })
+    .suppress({ until: 'window-closes', buffer: 'unbounded', name: 'final' })
+  grouped
+    .windowedBy(sessionWindows({ gap: 1000, grace: 0 }))
+    .count({ store: sessionStore('sessions', counts) })
+  const prices = words.repartition({ name: 'explicit', ...text }).toTable({
+    store: versionedStore('prices', { ...text, historyRetention: 60_000 }),
+  })
+  words.leftJoin(prices, (word, price) => `${word} ${price}`, { grace: 50, name: 'waiting' })
+  const others = builder.stream(texts(cluster, 'others'))
+  lines.outerJoin(others, (line, other) => `${line} ${other}`, {
+    windows: joinWindows({ difference: 100, grace: 0 }),
+    storeName: 'pairs',
+  })
+  const orders = builder.table(texts(cluster, 'orders'), { store: keyValueStore('orders', text) })
+  const customers = builder.table(texts(cluster, 'customers'))
+  for (const name of ['named', undefined]) {
+    orders.join(customers, (order, customer) => order + customer, {
+      foreignKey: (order) => order,
+      ...(name === undefined ? {} : { name }),
+    })
+  }
+  return builder.build()
+}
+
+test.each(['classic', 'streams'] as const)(
+  'internal topics of all kinds are deleted, and made again (%s protocol)',
+  { timeout: 60_000 },
+  async (groupProtocol) => {
+    await using cluster = await TestCluster.start()
+    const inputs = ['customers', 'lines', 'orders', 'others']
+    for (const name of inputs) await cluster.createTopic(name, 1)
+    // Of this application by their beginning, of others by their ends, and no one's.
+    const kept = ['word-count-out', 'word-counts-x-changelog', 'x-changelog']
+    for (const name of kept) await cluster.createTopic(name, 1)
+    const first = cluster.streams(ofAllKinds(cluster), 'a', { groupProtocol })
+    await first.start()
+    await first.close()
+
+    const inputTopics = inputs.map((name) => cluster.name(name))
+    const planned = await plan(cluster, { inputTopics })
+    const internal = cluster.own(planned.deletedTopics)
+    // As Java names them.
+    expect(internal).toEqual(
+      [
+        'word-count-KTABLE-FK-JOIN-SUBSCRIPTION-REGISTRATION-0000000043-topic',
+        'word-count-KTABLE-FK-JOIN-SUBSCRIPTION-RESPONSE-0000000051-topic',
+        'word-count-KTABLE-FK-JOIN-SUBSCRIPTION-STATE-STORE-0000000047-changelog',
+        `word-count-${cluster.name('customers')}-STATE-STORE-0000000026-changelog`,
+        'word-count-explicit-repartition',
+        'word-count-final-store-changelog',
+        'word-count-grouped-repartition',
+        'word-count-named-subscription-registration-topic',
+        'word-count-named-subscription-response-topic',
+        'word-count-named-subscription-store-changelog',
+        'word-count-orders-changelog',
+        'word-count-pairs-outer-other-join-store-changelog',
+        'word-count-pairs-outer-shared-join-store-changelog',
+        'word-count-pairs-outer-this-join-store-changelog',
+        'word-count-prices-changelog',
+        'word-count-sessions-changelog',
+        'word-count-waiting-Buffer-changelog',
+        'word-count-waiting-repartition',
+        'word-count-windows-changelog',
+      ].sort(),
+    )
+    await executeReset(cluster.client, planned)
+    const topics = async (): Promise<string[]> =>
+      cluster.own((await new Admin(cluster.client).listTopics()).keys())
+    expect(await topics()).toEqual([...inputs, ...kept].sort())
+
+    const second = cluster.streams(ofAllKinds(cluster), 'a', { groupProtocol })
+    second.cleanUp()
+    await second.start()
+    expect(await topics()).toEqual([...inputs, ...kept, ...internal].sort())
   },
 )
 
