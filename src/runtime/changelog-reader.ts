@@ -5,11 +5,12 @@ import type { Isolation } from '../client/isolation.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import { canPass } from '../client/kafka-failure.ts'
 import { listOffsets, partitionKey, type PartitionKey } from '../client/offsets.ts'
-import { StreamsError, isStreamsError, messageOf } from '../errors.ts'
+import { StreamsError, messageOf } from '../errors.ts'
 import type { Gauge } from '../metrics/registry.ts'
 import type { TaskId } from '../processor/record-metadata.ts'
 import type { StreamTask } from '../task/stream-task.ts'
 import type { TaskChangelog } from '../task/task.ts'
+import { changelogFailure } from './changelog-failure.ts'
 
 /** One step of a restore. Java's StateRestoreListener. */
 export interface RestoreProgress {
@@ -266,15 +267,8 @@ export class ChangelogReader {
     const restore = this.#restores.get(partitionKey(topic, partition))
     if (restore === undefined || restore.endOffset === undefined) return
     const { task, changelog, endOffset } = restore
-    if (isStreamsError(error, 'OFFSET_OUT_OF_RANGE')) {
-      // Old records were deleted, tombstones among them: what the store has may be gone by now.
-      throw new StreamsError(
-        'TASK_CORRUPTED',
-        { task: task.id, store: changelog.store, detail: error.message },
-        { cause: error },
-      )
-    }
-    if (error !== undefined) throw error
+    if (error !== undefined)
+      throw changelogFailure(error, { task: task.id, store: changelog.store })
     restore.restored += task.restore(changelog, records, endOffset)
     this.#report('batch', restore)
   }

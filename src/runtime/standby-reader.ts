@@ -4,10 +4,10 @@ import type { Isolation } from '../client/isolation.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import { canPass } from '../client/kafka-failure.ts'
 import { listOffsets, partitionKey, type PartitionKey } from '../client/offsets.ts'
-import { StreamsError, isStreamsError } from '../errors.ts'
 import type { TaskId } from '../processor/record-metadata.ts'
 import type { StandbyTask } from '../task/standby-task.ts'
 import type { TaskChangelog } from '../task/task.ts'
+import { changelogFailure } from './changelog-failure.ts'
 import type { RestoreLag } from './changelog-reader.ts'
 
 /** Why a standby ends: the task begins here, or its state is of no use here any more. */
@@ -195,15 +195,8 @@ export class StandbyReader {
     const followed = this.#followed.get(partitionKey(topic, partition))
     if (followed === undefined || followed.isCut) return
     const { task, changelog } = followed
-    if (isStreamsError(error, 'OFFSET_OUT_OF_RANGE')) {
-      // Old records were deleted, tombstones among them: what the store has may be gone by now.
-      throw new StreamsError(
-        'TASK_CORRUPTED',
-        { task: task.id, store: changelog.store, detail: error.message },
-        { cause: error },
-      )
-    }
-    if (error !== undefined) throw error
+    if (error !== undefined)
+      throw changelogFailure(error, { task: task.id, store: changelog.store })
     this.#endOf(followed)
     const { limit = Infinity } = changelog
     const applied = task.restore(changelog, records, limit)

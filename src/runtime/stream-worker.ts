@@ -1,12 +1,9 @@
 import { yieldTurn } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import type { KafkaClient } from '../client/kafka-client.ts'
-import type { Ports, ResolvedConfig } from '../config.ts'
 import { StreamsError, isStreamsError, messageOf } from '../errors.ts'
 import type { GroupMembership, HostMap, MembershipHandlers, TaskSet } from '../group/membership.ts'
 import { sortedTaskIds } from '../group/task-ids.ts'
 import type { Histogram } from '../metrics/registry.ts'
-import type { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import type { TaskId } from '../processor/record-metadata.ts'
 import type { TaskManager } from '../task/task-manager.ts'
 import type { Topology } from '../topology/topology.ts'
@@ -20,7 +17,7 @@ import { WorkerCommit, type CommitParts } from './worker-commit.ts'
 import { withoutActive, type WorkerAssignment } from './worker-assignment.ts'
 import { WorkerJobs } from './worker-jobs.ts'
 import { createMembership, type WorkerMembership } from './worker-membership.ts'
-import { WorkerTasks, type TaskStates } from './worker-tasks.ts'
+import { WorkerTasks, type WorkerParts } from './worker-tasks.ts'
 import { WorkerTopics } from './worker-topics.ts'
 
 /** How long the loop works at one thing before it looks at the next: restore, process, write behind. */
@@ -49,18 +46,7 @@ export interface WorkerListener {
   onFailure(error: Error): void
 }
 
-export interface StreamWorkerOptions {
-  readonly topology: Topology
-  readonly config: ResolvedConfig
-  readonly ports: Ports
-  readonly client: KafkaClient
-  readonly processId: string
-  /** Counts the workers of the process, from 1. */
-  readonly workerNumber: number
-  readonly metrics: StreamsMetrics
-  readonly states: TaskStates
-  /** Finds a global store for a processor to read. */
-  readonly globalStore: (name: string) => object | undefined
+export interface StreamWorkerOptions extends WorkerParts {
   readonly listener: WorkerListener
 }
 

@@ -56,9 +56,9 @@ export interface TaskStates {
   wipe(id: TaskId): void
 }
 
-export interface WorkerTasksOptions {
+/** What a worker is made of, and hands on to what it is made up of. */
+export interface WorkerParts {
   readonly topology: Topology
-  readonly topics: WorkerTopics
   readonly config: ResolvedConfig
   readonly ports: Ports
   readonly client: KafkaClient
@@ -69,6 +69,10 @@ export interface WorkerTasksOptions {
   readonly states: TaskStates
   /** Finds a global store for a processor to read. */
   readonly globalStore: (name: string) => object | undefined
+}
+
+export interface WorkerTasksOptions extends WorkerParts {
+  readonly topics: WorkerTopics
   readonly onRestore: (progress: RestoreProgress) => void
   readonly onStandbyUpdate: (update: StandbyUpdate) => void
   /** There is something to do. */
