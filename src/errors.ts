@@ -337,7 +337,10 @@ const errorTable = {
   WORKER_DIED: row(
     500,
     'retriable',
-    (c) => `The thread of worker ${text(c['worker'])} has ended before its time${detail(c)}.`,
+    (c) =>
+      c['end'] === 'none'
+        ? `The thread of worker ${text(c['worker'])} could not be ended${detail(c)}. Its state cannot be opened before this process has ended.`
+        : `The thread of worker ${text(c['worker'])} has ended before its time${detail(c)}.`,
   ),
   STREAMS_STATE_INVALID: row(
     500,

@@ -497,7 +497,7 @@ export class KafkaStreams implements AsyncDisposable {
   }
 
   #fail(error: Error): void {
-    if (this.#cut.signal.aborted) return
+    if (this.#cut.signal.aborted && error !== this.#workers?.lost) return
     this.#failure ??= error
     this.#log.error('the instance stops', { error: error.message })
     this.#setState('pending-error')
@@ -514,7 +514,8 @@ export class KafkaStreams implements AsyncDisposable {
     this.#wait.cancel()
     this.#threads?.close()
     await this.#client?.close()
-    this.#directory?.close()
+    if (this.#workers?.lost === undefined) this.#directory?.close()
+    else this.#directory?.keep()
     this.#setState(state)
     this.#log.close()
     if (this.#failure === undefined) this.#closed.resolve()

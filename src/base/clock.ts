@@ -1,6 +1,8 @@
 /** A timer that was set; `cancel` is idempotent and also `[Symbol.dispose]`. */
 export interface Timer extends Disposable {
   cancel(): void
+  /** The process may end before it. Without: as this clock has it. */
+  unref?(): void
 }
 
 /**
@@ -27,6 +29,10 @@ class SystemTimer implements Timer {
 
   cancel(): void {
     clearTimeout(this.#handle)
+  }
+
+  unref(): void {
+    this.#handle.unref()
   }
 
   [Symbol.dispose](): void {

@@ -64,9 +64,10 @@ export interface KvBatch {
 }
 
 /**
- * Writes that are made over many turns of the event loop and become visible together, at `commit`.
- * One is open at a time. Any other write to the engine (a batch, a new or a dropped table) comes
- * first: it discards the open transaction, whose owner then begins anew.
+ * Writes that become visible together, at `commit`; made over many turns of the event loop where
+ * the engine allows that (`transactionSpan`). One is open at a time. Any other write to the engine (a
+ * batch, a new or a dropped table) comes first: it discards the open transaction, whose owner then
+ * begins anew.
  */
 export interface KvTransaction {
   /** False once it was committed or discarded; writes then do nothing and `commit` returns false. */
@@ -109,6 +110,8 @@ export interface KvEngine extends Disposable {
    */
   dropTable(name: string): void
   batch(): KvBatch
+  /** `one-turn`: a transaction must end in the turn of the event loop in which it begins. */
+  readonly transactionSpan: 'one-turn' | 'many-turns'
   /** Begins a transaction; asserts that none is open. */
   begin(): KvTransaction
   snapshot(): KvSnapshot

@@ -10,6 +10,9 @@
  * must not see it: `env.writeTxn`, which they would prefer, is cleared, and scans state their own
  * transaction.
  *
+ * In threads other than the main one, none stays open for so long: it would keep one that is ended from
+ * outside from ever ending (write-gate.ts).
+ *
  * There is no fsync at a commit: see engine-session.ts.
  */
 import { createRequire } from 'node:module'
@@ -38,6 +41,7 @@ import type {
   PackedRow,
 } from './kv.ts'
 import { binaryOf, valueOf, writeKey } from './lmdb-row.ts'
+import { ownGate } from './write-gate.ts'
 
 /** The longest key, in bytes. */
 export const lmdbKeyBytesMax = 4025
@@ -83,6 +87,17 @@ const databaseOptions = {
 function failed(path: string, error: unknown): StreamsError {
   if (error instanceof StreamsError) return error
   return new StreamsError('DISK_FAILED', { path, detail: messageOf(error) }, { cause: error })
+}
+
+/** What the package does in transactions of its own. */
+function writing<T>(work: () => T): T {
+  const gate = ownGate()
+  gate.enter()
+  try {
+    return work()
+  } finally {
+    gate.leave()
+  }
 }
 
 function assertKeyLength(bytes: number): void {
@@ -413,37 +428,32 @@ class LmdbTransaction implements KvTransaction {
 
   commit(): boolean {
     if (!this.isOpen) return false
-    this.#close()
-    this.#engine.attempt(() => this.#end.commit())
+    this.#close(() => this.#end.commit())
     return true
   }
 
   discard(): void {
     if (!this.isOpen) return
-    this.#close()
-    this.#engine.attempt(() => this.#end.abort())
+    this.#close(() => this.#end.abort())
   }
 
-  #close(): void {
+  #close(end: () => void): void {
     this.isOpen = false
     // What was written last is not to be kept for its own sake.
     binaryOf(emptyBytes)
-    this.#onEnd()
+    try {
+      this.#engine.attempt(end)
+    } finally {
+      this.#onEnd()
+    }
   }
-}
-
-/** Of a thread: a transaction that is open would keep it, and the process, from ever ending. */
-const openInThread = new Set<LmdbEngine>()
-if (!isMainThread) {
-  process.on('exit', () => {
-    for (const engine of openInThread) engine.discard()
-  })
 }
 
 /** State of one task in files. */
 export class LmdbEngine implements KvEngine {
   readonly persistent = true
   readonly keyBytesMax = lmdbKeyBytesMax
+  readonly transactionSpan = isMainThread ? 'many-turns' : 'one-turn'
   readonly path: string
   readonly #root: RootDatabase<Buffer, Buffer>
   readonly #onClose: () => void
@@ -459,7 +469,6 @@ export class LmdbEngine implements KvEngine {
     this.path = options.path
     this.#root = options.root
     this.#onClose = options.onClose
-    if (!isMainThread) openInThread.add(this)
     // All at once: a snapshot cannot see a database that is opened after it. The names end in a zero
     // byte.
     const names = [...this.#root.getKeys()].map((key) => key.toString().replace(/\0$/, ''))
@@ -474,6 +483,10 @@ export class LmdbEngine implements KvEngine {
     } catch (error) {
       throw failed(this.path, error)
     }
+  }
+
+  #writing<T>(work: () => T): T {
+    return writing(() => this.attempt(work))
   }
 
   #openTable(name: string): LmdbTable {
@@ -499,7 +512,7 @@ export class LmdbEngine implements KvEngine {
       this.#tables.set(name, revived)
       return revived
     }
-    return this.attempt(() => this.#openTable(name))
+    return this.#writing(() => this.#openTable(name))
   }
 
   tableNames(): string[] {
@@ -513,9 +526,9 @@ export class LmdbEngine implements KvEngine {
     this.#tables.delete(name)
     table.isDropped = true
     if (this.#hasReaders()) {
-      this.attempt(() => table.database.clearSync())
+      this.#writing(() => table.database.clearSync())
       this.#emptied.add(table)
-    } else this.attempt(() => table.database.dropSync())
+    } else this.#writing(() => table.database.dropSync())
   }
 
   #hasReaders(): boolean {
@@ -525,7 +538,7 @@ export class LmdbEngine implements KvEngine {
   #removeEmptied(): void {
     if (this.#emptied.size === 0 || this.#hasReaders() || this.#isClosed) return
     this.#transaction?.discard()
-    for (const { database } of this.#emptied) this.attempt(() => database.dropSync())
+    for (const { database } of this.#emptied) this.#writing(() => database.dropSync())
     this.#emptied.clear()
   }
 
@@ -536,7 +549,7 @@ export class LmdbEngine implements KvEngine {
 
   write(writes: readonly Write[]): void {
     this.#transaction?.discard()
-    this.attempt(() => {
+    this.#writing(() => {
       this.#root.transactionSync(() => {
         for (const write of writes) apply(write)
       })
@@ -546,12 +559,20 @@ export class LmdbEngine implements KvEngine {
   begin(): KvTransaction {
     assert(this.#transaction === undefined, 'one transaction at a time')
     const end = new OpenEnd()
-    this.attempt(() => {
-      this.#root.transactionSync(() => end)
-      internals(this.#root).env.writeTxn = null
-    })
+    const gate = ownGate()
+    gate.enter()
+    try {
+      this.attempt(() => {
+        this.#root.transactionSync(() => end)
+        internals(this.#root).env.writeTxn = null
+      })
+    } catch (error) {
+      gate.leave()
+      throw error
+    }
     this.#transaction = new LmdbTransaction(this, end, () => {
       this.#transaction = undefined
+      gate.leave()
     })
     return this.#transaction
   }
@@ -595,18 +616,12 @@ export class LmdbEngine implements KvEngine {
     }
   }
 
-  /** Gives up the transaction that is open, if there is one. */
-  discard(): void {
-    this.#transaction?.discard()
-  }
-
   close(): void {
     if (this.#isClosed) return
     this.#transaction?.discard()
     for (const iterator of this.#iterators) iterator.return()
     for (const snapshot of this.#snapshots) snapshot.close()
     this.#isClosed = true
-    openInThread.delete(this)
     // Nothing is written in the background, so that it is closed when this returns.
     void this.#root.close()
     this.#onClose()
@@ -688,10 +703,12 @@ export function lmdbEngine({ disk, clock, log = silentLog }: LmdbOptions): KvEng
     }
     const reason = distrust()
     if (reason !== undefined) wipe(reason)
-    try {
-      return new LmdbEngine({ path, root: openRoot(), onClose })
-    } catch (error) {
-      throw failed(path, error)
-    }
+    return writing(() => {
+      try {
+        return new LmdbEngine({ path, root: openRoot(), onClose })
+      } catch (error) {
+        throw failed(path, error)
+      }
+    })
   }
 }

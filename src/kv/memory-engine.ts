@@ -262,6 +262,7 @@ class MemorySnapshot implements KvSnapshot {
 export class MemoryEngine implements KvEngine {
   readonly persistent: boolean = false
   readonly keyBytesMax: number = Infinity
+  readonly transactionSpan: KvEngine['transactionSpan'] = 'many-turns'
   readonly #versions = new RowVersions()
   readonly #tables = new Map<string, MemoryTable>()
   readonly #iterators = new Set<MemoryIterator>()

@@ -176,6 +176,7 @@ class RocksdbSnapshot implements KvSnapshot {
 export class RocksdbEngine implements KvEngine, TableHost {
   readonly persistent = true
   readonly keyBytesMax = rocksdbKeyBytesMax
+  readonly transactionSpan = 'many-turns'
   readonly #directory: RocksdbDirectory
   readonly #database: OpenDatabase
   readonly #tables = new Map<string, RocksdbTable>()

@@ -1,5 +1,6 @@
 import type { KafkaClient } from '../client/kafka-client.ts'
 import type { Ports, ResolvedConfig } from '../config.ts'
+import type { StreamsError } from '../errors.ts'
 import { MergedMetrics } from '../metrics/merged-metrics.ts'
 import { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import type { Topology } from '../topology/topology.ts'
@@ -53,6 +54,7 @@ export class InstanceWorkers {
   #isPaused = false
   #hasBegun = false
   #hasFailed = false
+  #lost: StreamsError | undefined
   /** Aborted: no worker begins any more. */
   readonly #stopping = new AbortController()
 
@@ -156,7 +158,7 @@ export class InstanceWorkers {
         onHosts: (hosts) => listener.onHosts(hosts),
         onStatus: () => this.#tellStatus(),
         onFailure: (error) => this.#workerFailed(slot, error),
-        onEnd: () => this.#workerEnded(number),
+        onEnd: (lost) => this.#workerEnded(slot, lost),
       },
     })
     if (this.#isPaused) slot.pause()
@@ -187,7 +189,7 @@ export class InstanceWorkers {
 
   /**
    * Ends the worker with the highest number, whose tasks go over to the others, and returns that; undefined:
-   * there is none. `onCut`: told how to end it at once.
+   * there is none. `onBegin`: told how to end it at once. Throws `WORKER_DIED` when it cannot be ended.
    */
   async remove(onBegin: (cut: () => Promise<void>) => void): Promise<number | undefined> {
     const slot = this.#ordered().findLast(({ isStopping }) => !isStopping)
@@ -196,6 +198,7 @@ export class InstanceWorkers {
     this.#tellStatus()
     onBegin(async () => slot.worker?.cut())
     await stopped
+    if (slot.lost !== undefined) throw slot.lost
     this.#slots.delete(slot.number)
     this.#shareMemory()
     return slot.number
@@ -322,10 +325,27 @@ export class InstanceWorkers {
     listener.onFailure(error)
   }
 
-  #workerEnded(number: number): void {
+  #workerEnded(slot: WorkerSlot, lost: StreamsError | undefined): void {
+    const { number } = slot
     this.#merge(number)
     this.#merged.remove(number)
-    this.#options.state.forget(number)
+    if (lost === undefined) this.#options.state.forget(number)
+    else this.#workerLost(slot, lost)
+  }
+
+  /** Whoever opened its state, in this instance or in one after it, would stand still: nobody may. */
+  #workerLost(slot: WorkerSlot, error: StreamsError): void {
+    this.#lost ??= error
+    this.#hasFailed = true
+    this.#options.listener.onFailure(error)
+    if (this.#stopping.signal.aborted) return
+    this.#stopping.abort()
+    void this.#stopOthers(slot)
+  }
+
+  /** Why a worker could not be ended: its state is open as long as the process lives. */
+  get lost(): StreamsError | undefined {
+    return this.#lost
   }
 
   async #stopOthers(failed: WorkerSlot): Promise<void> {

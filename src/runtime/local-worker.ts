@@ -53,8 +53,8 @@ export class LocalWorker implements WorkerHandle {
     if (!this.#options.isOnly) await this.#options.client.close()
   }
 
-  close(): Promise<void> {
-    return this.cut()
+  async close(): Promise<undefined> {
+    await this.cut()
   }
 
   pause(): void {

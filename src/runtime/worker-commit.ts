@@ -11,6 +11,12 @@ import type { TaskId } from '../processor/record-metadata.ts'
 import type { CommittedOffset } from '../task/task.ts'
 import type { TaskManager } from '../task/task-manager.ts'
 
+/**
+ * With so many bytes written to its stores a worker commits before the interval is over: they are in memory
+ * until then, and where an engine takes a commit in one turn, heartbeats wait meanwhile.
+ */
+export const uncommittedBytesMax = 32 * 1024 * 1024
+
 export interface WorkerCommitOptions {
   readonly client: KafkaClient
   readonly clock: Clock
@@ -71,10 +77,13 @@ export class WorkerCommit {
     return this.#prepared !== undefined
   }
 
-  /** True when it is time for a commit: the interval is over, or a task's code has asked for one. */
+  /**
+   * True when it is time for a commit: the interval is over, a task's code has asked for one, or what is not
+   * committed has become much.
+   */
   isDue({ tasks, transactions }: CommitParts): boolean {
     if (this.#prepared !== undefined || tasks.commitRequested) return true
-    if (this.dueInMs > 0) return false
+    if (this.dueInMs > 0 && tasks.uncommittedBytes() < uncommittedBytesMax) return false
     // A transaction that was left open would end by its timeout, and we with it.
     return tasks.commitNeeded || transactions?.isOpen === true
   }

@@ -1,3 +1,4 @@
+import type { StreamsError } from '../errors.ts'
 import type { FamilyReading } from '../metrics/merged-metrics.ts'
 import type { TaskId } from '../processor/record-metadata.ts'
 import type { BuiltStore } from '../store/store-builder.ts'
@@ -54,8 +55,11 @@ export interface WorkerHandle {
   stopApplication(reason: string): Promise<void>
   /** Cuts its connections: what waits for brokers fails. */
   cut(): Promise<void>
-  /** Gives back what it was made of, after it has ended. Never rejects. */
-  close(): Promise<void>
+  /**
+   * Gives back what it was made of, after it has ended. Resolves with an error when that cannot be done: the
+   * state that it has open is for nobody else then. Never rejects.
+   */
+  close(): Promise<StreamsError | undefined>
   pause(): void
   resume(): void
   /** So many workers share the memory that the instance may use. */

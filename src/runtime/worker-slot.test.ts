@@ -2,11 +2,12 @@ import { expect, test } from 'vitest'
 import { settled } from '../../test/peers/scripted-appends.ts'
 import { ManualClock } from '../base/manual-clock.ts'
 import { seededRandom } from '../base/random.ts'
+import { StreamsError } from '../errors.ts'
 import type { WorkerHandle } from './worker-handle.ts'
 import { WorkerSlot, type FailureVerdict } from './worker-slot.ts'
 
 /** A worker that cannot begin, or works until it is stopped. */
-function worker(canBegin: boolean): WorkerHandle {
+function worker(canBegin: boolean, lost?: StreamsError): WorkerHandle {
   let end = (): void => undefined
   const done = new Promise<void>((resolve) => {
     end = resolve
@@ -23,7 +24,7 @@ function worker(canBegin: boolean): WorkerHandle {
     announceStop: () => undefined,
     stopApplication: () => Promise.resolve(),
     cut: () => Promise.resolve(),
-    close: () => Promise.resolve(),
+    close: () => Promise.resolve(lost),
     pause: () => undefined,
     resume: () => undefined,
     shareMemory: () => undefined,
@@ -36,7 +37,7 @@ function worker(canBegin: boolean): WorkerHandle {
   }
 }
 
-function setUp(verdict: FailureVerdict['kind'], begins: readonly boolean[]) {
+function setUp(verdict: FailureVerdict['kind'], begins: readonly boolean[], lost?: StreamsError) {
   const clock = new ManualClock()
   const told: string[] = []
   let made = 0
@@ -48,7 +49,7 @@ function setUp(verdict: FailureVerdict['kind'], begins: readonly boolean[]) {
       told.push('made')
       const canBegin = begins[made] ?? true
       made += 1
-      return worker(canBegin)
+      return worker(canBegin, lost)
     },
     listener: {
       onTasks: () => undefined,
@@ -60,7 +61,7 @@ function setUp(verdict: FailureVerdict['kind'], begins: readonly boolean[]) {
         told.push(error.message)
         return { kind: verdict }
       },
-      onEnd: () => told.push('ended'),
+      onEnd: (error) => told.push(error === undefined ? 'ended' : 'lost'),
     },
   })
   return { clock, slot, told }
@@ -89,4 +90,14 @@ test('a worker that cannot begin is replaced after a while, and can be stopped m
   other.slot.start()
   await settled(other.clock, other.slot.stop('leave'))
   expect(other.told).toEqual(['made', 'no thread is left', 'starting'])
+})
+
+test('a worker that cannot be ended has no successor', async () => {
+  const lost = new StreamsError('WORKER_DIED', { worker: 1, end: 'none' })
+  const { clock, slot, told } = setUp('replace', [true], lost)
+  slot.start()
+  await slot.worker?.stop('leave')
+  await settled(clock, slot.done)
+  expect(told).toEqual(['made', 'lost'])
+  expect(slot.lost).toBe(lost)
 })

@@ -1,7 +1,7 @@
 import { sleep, type Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import { Backoff } from '../client/backoff.ts'
-import { messageOf } from '../errors.ts'
+import { messageOf, type StreamsError } from '../errors.ts'
 import type { WorkerListener } from './stream-worker.ts'
 import type { WorkerHandle, WorkerStatus } from './worker-handle.ts'
 
@@ -23,8 +23,8 @@ export interface SlotListener extends Omit<WorkerListener, 'onStatus' | 'onFailu
   onStatus(): void
   /** A worker cannot go on. */
   onFailure(error: Error): FailureVerdict
-  /** A worker has ended. */
-  onEnd(): void
+  /** A worker has ended. `lost`: what it had open is not closed, and no other one begins. */
+  onEnd(lost: StreamsError | undefined): void
 }
 
 export interface WorkerSlotOptions {
@@ -48,6 +48,7 @@ export class WorkerSlot {
   #worker: WorkerHandle | undefined
   #status: WorkerStatus = 'starting'
   #verdict: FailureVerdict = { kind: 'end' }
+  #lost: StreamsError | undefined
   #isPaused = false
   #isWorking = false
   #done: Promise<void> = Promise.resolve()
@@ -74,6 +75,11 @@ export class WorkerSlot {
   /** True: the worker has begun, and not ended. */
   get isWorking(): boolean {
     return this.#isWorking
+  }
+
+  /** Why its worker could not be ended. */
+  get lost(): StreamsError | undefined {
+    return this.#lost
   }
 
   /** The one that works, or worked last; undefined before the first. */
@@ -110,8 +116,9 @@ export class WorkerSlot {
     await worker.done
     const { stopApplication } = { stopApplication: undefined, ...this.#verdict }
     if (stopApplication !== undefined) await worker.stopApplication(stopApplication)
-    await worker.close()
-    listener.onEnd()
+    this.#lost = await worker.close()
+    if (this.#lost !== undefined) this.#verdict = { kind: 'end' }
+    listener.onEnd(this.#lost)
     this.#isWorking = false
   }
 

@@ -48,6 +48,8 @@ export interface ByteTable {
   writeBehind(): boolean
   /** Bytes that wait for the engine. */
   pinnedBytes(): number
+  /** Those of them that are not committed. */
+  uncommittedBytes(): number
   /** Writes all that is committed; what is not is forgotten. */
   close(): void
 }

@@ -212,6 +212,10 @@ export class ChangeBuffer implements StateStore {
     return 0
   }
 
+  uncommittedBytes(): number {
+    return 0
+  }
+
   close(): void {
     this.#held.clear()
     this.#order.clear()

@@ -77,6 +77,10 @@ export class DirectTable implements ByteTable {
     return 0
   }
 
+  uncommittedBytes(): number {
+    return 0
+  }
+
   close(): void {
     // The rows go with the engine.
   }

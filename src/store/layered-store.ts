@@ -103,6 +103,10 @@ export abstract class LayeredStore<
     return this.bytes.pinnedBytes()
   }
 
+  uncommittedBytes(): number {
+    return this.bytes.uncommittedBytes()
+  }
+
   close(): void {
     if (!this.#isOpen) return
     this.#isOpen = false

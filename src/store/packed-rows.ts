@@ -353,6 +353,11 @@ class PackedWrite implements StageWrite {
     this.#row = { bytes: view.bytes, keyStart: 0, valueStart: 0, valueEnd: 0 }
   }
 
+  /** A part is put in order before it is written, and only then. */
+  prepare(): boolean {
+    return false
+  }
+
   slice(
     { transaction, rows: table }: WriteTarget,
     limits: { rows: number; bytes: number },

@@ -225,6 +225,10 @@ export class PinnedTable implements ByteTable {
     return this.#open.bytes + this.#waiting.bytes + (this.#writing?.bytes ?? 0)
   }
 
+  uncommittedBytes(): number {
+    return this.#open.bytes
+  }
+
   close(): void {
     this.#open = new Pins()
     if (this.#isRestoring) this.#endRestoring()

@@ -58,17 +58,16 @@ export class Pins implements RowStage {
 /** Sorts all in small steps, then writes them. */
 class PinsWrite implements StageWrite {
   readonly #runs: SortedRuns<Pin>
-  #isSorted = false
 
   constructor(pins: Iterator<Pin>) {
     this.#runs = new SortedRuns(pins)
   }
 
+  prepare(): boolean {
+    return this.#runs.sortRun(sortedPerSlice)
+  }
+
   slice({ transaction, rows: table, format }: WriteTarget, limits: SliceLimits): boolean {
-    if (!this.#isSorted) {
-      this.#isSorted = !this.#runs.sortRun(sortedPerSlice)
-      return true
-    }
     let bytes = 0
     for (let rows = 0; rows < limits.rows && bytes < limits.bytes; rows += 1) {
       const pin = this.#runs.next()

@@ -159,6 +159,10 @@ export class RecordBuffer implements StateStore {
     return this.#rows.dirtyBytes()
   }
 
+  uncommittedBytes(): number {
+    return this.#rows.uncommittedBytes()
+  }
+
   close(): void {
     this.#rows.close()
   }

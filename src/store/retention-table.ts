@@ -198,6 +198,10 @@ export class RetentionTable implements ByteTable {
     return this.#bytes.pinnedBytes()
   }
 
+  uncommittedBytes(): number {
+    return this.#bytes.uncommittedBytes()
+  }
+
   close(): void {
     this.#bytes.close()
   }

@@ -31,7 +31,9 @@ export interface SliceLimits {
 
 /** Writes the rows of a stage, which must not change meanwhile. */
 export interface StageWrite {
-  /** Puts some of them in order, or writes some; true while there is more. */
+  /** Before the first slice: does a part of what need not be written for; true while there is more. */
+  prepare(): boolean
+  /** Writes some of them; true while there is more. */
   slice(target: WriteTarget, limits: SliceLimits): boolean
 }
 

@@ -71,6 +71,7 @@ export class StateDirectory {
   readonly #onLost: (error: StreamsError) => void
   #cleaning: Timer
   #refresh: Timer
+  #isKept = false
 
   private constructor(options: StateDirectoryOptions, root: string, lock: DiskLock) {
     const { disk, clock, random, log = silentLog } = options
@@ -163,6 +164,13 @@ export class StateDirectory {
     this.#lock.release()
   }
 
+  /** Keeps the lock for as long as the process lives: something is open that cannot be closed. */
+  keep(): void {
+    this.#cleaning.cancel()
+    this.#isKept = true
+    this.#refresh.unref?.()
+  }
+
   /** The engines of the task are opened, here or in another thread. */
   hold(task: TaskDirectoryName): void {
     this.#held.add(task)
@@ -181,12 +189,13 @@ export class StateDirectory {
         this.#lock.refresh()
       } catch (error) {
         if (isStreamsError(error, 'STATE_DIRECTORY_LOCKED')) {
-          this.#onLost(error)
+          if (!this.#isKept) this.#onLost(error)
           return
         }
         this.#log.warn('the lock of the state could not be refreshed', { error: messageOf(error) })
       }
       this.#refresh = this.#refreshLater()
+      if (this.#isKept) this.#refresh.unref?.()
     })
   }
 

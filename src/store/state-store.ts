@@ -132,5 +132,7 @@ export interface StateStore {
   memoryBytes(): number
   /** Bytes held back because they are not in the engine yet. */
   dirtyBytes(): number
+  /** Those of them that are not committed. */
+  uncommittedBytes(): number
   close(): void
 }

@@ -112,6 +112,38 @@ test('a batch is visible all at once, with its offset, after many slices', () =>
   expect(table.pinnedBytes()).toBe(0)
 })
 
+test('where a transaction lasts one turn, none is open between two slices, and the batch is whole', () => {
+  class OneTurnEngine extends MemoryEngine {
+    override readonly transactionSpan = 'one-turn'
+    transaction: KvTransaction | undefined
+
+    override begin(): KvTransaction {
+      this.transaction = super.begin()
+      return this.transaction
+    }
+  }
+  const oneTurn = new OneTurnEngine()
+  const behind = WriteBehind.of(oneTurn)
+  const table = behind.table('t', plainFormat)
+  const other = behind.table('u', plainFormat)
+  for (let row = 0; row < 5000; row += 1) put(table, `k${row}`, 'v')
+  put(other, 'a', '1')
+  expect(table.uncommittedBytes()).toBe(table.pinnedBytes())
+  table.committed(5000)
+  other.committed(7)
+  expect(table.uncommittedBytes()).toBe(0)
+  const states = new Set<string>()
+  let isMore = true
+  while (isMore) {
+    isMore = behind.writeSlice()
+    expect(oneTurn.transaction?.isOpen).not.toBe(true)
+    states.add(
+      `${table.restoreOffset()} ${other.restoreOffset()} ${engineRows('t', oneTurn).length}`,
+    )
+  }
+  expect([...states]).toEqual(['0 0 0', '5000 7 5000'])
+})
+
 test('rows with large values make smaller slices', () => {
   const table = buffer.table('t', plainFormat)
   for (let row = 0; row < 20; row += 1) put(table, `k${row}`, 'x'.repeat(100_000))

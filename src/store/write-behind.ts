@@ -1,7 +1,10 @@
 /**
  * The write-behind buffer of a persistent engine. A commit needs the changelog, not the engine: what
  * was put stays pinned in memory (see pinned-table.ts) and is written later, in slices that hold the
- * event loop for a moment each, as one transaction with the changelog offsets that it stands for.
+ * event loop for a moment each, as one transaction with the changelog offsets that it stands for. Where
+ * a transaction must not stay open from one turn to the next (LMDB in threads, which could not be ended
+ * then), rows are put in order in slices, and written in one turn: that is of one worker alone, and
+ * `uncommittedBytesMax` of its commits bounds it.
  *
  * All stores of an engine are written in the same transaction: at whatever moment the process dies,
  * the engine holds one committed point. Only while restoring may rows be ahead of their offset;
@@ -32,9 +35,12 @@ interface TableWrite {
 
 /** The batch that is being written. */
 interface Batch {
-  readonly transaction: KvTransaction
+  /** Tables that are prepared are in front. */
+  preparedTables: number
   /** The last one is the one in work. */
   readonly writes: TableWrite[]
+  /** Undefined: all is still being prepared. */
+  transaction: KvTransaction | undefined
 }
 
 const buffers = new WeakMap<KvEngine, WriteBehind>()
@@ -79,30 +85,41 @@ export class WriteBehind implements PinnedTableHost {
   }
 
   /**
-   * Writes a slice; true while there is more.
+   * Writes a slice, or the whole batch where a transaction must end in the turn in which it begins; true
+   * while there is more.
    *
    * @throws `DISK_FAILED`; nothing is lost, a later slice begins the batch anew.
    */
   writeSlice(): boolean {
-    if (this.#batch?.transaction.isOpen !== true) {
+    const batch = (this.#batch ??= this.#begin())
+    if (batch === undefined) return false
+    if (prepare(batch)) return true
+    batch.transaction ??= this.engine.begin()
+    const { transaction } = batch
+    if (!transaction.isOpen) {
       // A batch that was discarded by another write, or by a failure, is written from its beginning.
-      this.#batch = this.#begin()
-      return this.#batch !== undefined
+      this.#batch = undefined
+      return true
     }
-    const { transaction, writes } = this.#batch
     try {
-      const last = writes.at(-1)
-      if (last === undefined) this.#commit(this.#batch)
-      else {
-        const { rows, format } = last.table
-        if (!last.write.slice({ transaction, rows, format }, sliceLimits)) writes.pop()
-      }
+      do this.#write(batch, transaction)
+      while (this.engine.transactionSpan === 'one-turn' && this.#batch !== undefined)
     } catch (error) {
       // Rows were taken that are not written: going on would leave them out.
       transaction.discard()
       throw error
     }
     return this.#batch !== undefined || this.#isReady()
+  }
+
+  #write({ writes }: Batch, transaction: KvTransaction): void {
+    const last = writes.at(-1)
+    if (last === undefined) {
+      this.#commit(transaction)
+      return
+    }
+    const { rows, format } = last.table
+    if (!last.write.slice({ transaction, rows, format }, sliceLimits)) writes.pop()
   }
 
   #isReady(): boolean {
@@ -122,10 +139,10 @@ export class WriteBehind implements PinnedTableHost {
       if (writing === undefined) continue
       writes.push({ table, write: writing.beginWrite() })
     }
-    return writes.length === 0 ? undefined : { transaction: this.engine.begin(), writes }
+    return writes.length === 0 ? undefined : { preparedTables: 0, writes, transaction: undefined }
   }
 
-  #commit({ transaction }: Batch): void {
+  #commit(transaction: KvTransaction): void {
     this.#batch = undefined
     const written = [...this.#tables].filter((table) => table.writing !== undefined)
     for (const { name, writingOffset } of written) {
@@ -135,4 +152,12 @@ export class WriteBehind implements PinnedTableHost {
     assert(isVisible, 'a transaction that is open can be committed')
     for (const table of written) table.endWrite()
   }
+}
+
+/** A part of what comes before the transaction; true while there is more. */
+function prepare(batch: Batch): boolean {
+  const next = batch.writes[batch.preparedTables]
+  if (batch.transaction !== undefined || next === undefined) return false
+  if (!next.write.prepare()) batch.preparedTables += 1
+  return true
 }

@@ -305,6 +305,12 @@ export class StateManager {
     return bytes
   }
 
+  uncommittedBytes(): number {
+    let bytes = 0
+    for (const store of this.#stores.values()) bytes += store.uncommittedBytes()
+    return bytes
+  }
+
   /** Closes stores and engines. Idempotent. */
   close(): void {
     try {

@@ -348,6 +348,11 @@ export class StreamTask implements Task, ContextTask {
     return this.#stateManager.dirtyBytes()
   }
 
+  /** Those of them that are not committed. */
+  uncommittedBytes(): number {
+    return this.#stateManager.uncommittedBytes()
+  }
+
   /** The store of that name, for queries; undefined before {@link initialize}. */
   store(name: string): TaskStore | undefined {
     return this.#stateManager.store(name)

@@ -374,6 +374,13 @@ export class TaskManager {
     return bytes
   }
 
+  /** Bytes of what was written to stores since the last commit, but for what caches hold. */
+  uncommittedBytes(): number {
+    let bytes = 0
+    for (const task of this.#tasks.values()) bytes += task.uncommittedBytes()
+    return bytes
+  }
+
   /** Sets the gauges of tasks and their memory; how far changelogs are read is their readers'. */
   measure(): void {
     const { metrics } = this.#options

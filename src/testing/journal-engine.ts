@@ -57,6 +57,7 @@ function openJournal(world: StateEngineWorld, directory: string): JournalEngine 
 export class JournalEngine implements KvEngine {
   readonly persistent = true
   readonly keyBytesMax = Infinity
+  readonly transactionSpan = 'many-turns'
   readonly #rows = new MemoryEngine()
   readonly #tables = new Map<string, JournalTable>()
   readonly #file: DiskFile

@@ -1,51 +1,51 @@
 /**
- * A process that exits ends its threads wherever they are. One that has a transaction of LMDB open would not
- * end then, and the process with it: the package waits for a lock that the thread itself has. So all are
- * asked to exit by themselves, which ends what is open, and are waited for.
+ * A process that exits ends its threads wherever they are. One that writes to its state would not end
+ * then, and the process with it (`kv/write-gate`): so it is waited for. One that cannot be ended at all
+ * would keep the process for ever, which nobody outside could tell from one that works: that process
+ * kills itself.
  */
-
 import { systemClock } from '../base/clock.ts'
+import type { WriteGate } from '../kv/write-gate.ts'
 
-/** All threads together have so long: they hear of it between two slices of their work. */
-const patienceMs = 1000
+/** All threads together have so long to come out of what they write. */
+const patienceMs = 5000
 
-/** A thread that can be asked to exit. */
-export interface LiveThread {
-  /** Not 0: what was open in it is ended. */
-  readonly gone: Int32Array
-  /** Asks it to exit; answered by {@link tellGone}. */
-  askToExit(): void
+/** A thread that ends when the process does, as far as it can be ended. */
+export interface WatchedThread extends Disposable {
+  /** It could not be ended. */
+  giveUp(): void
+}
+
+interface LiveThread {
+  readonly gate: WriteGate
+  isLost: boolean
 }
 
 const live = new Set<LiveThread>()
 
 function endAll(): void {
-  for (const thread of live) thread.askToExit()
+  for (const { gate } of live) gate.close()
   const deadline = systemClock.monotonic() + patienceMs
-  for (const { gone } of live) {
-    Atomics.wait(gone, 0, 0, Math.max(0, deadline - systemClock.monotonic()))
+  let mayExit = true
+  for (const { gate, isLost } of live) {
+    const ms = Math.max(0, deadline - systemClock.monotonic())
+    if (isLost || !gate.waitOutside(ms)) mayExit = false
   }
+  if (!mayExit) process.kill(process.pid, 'SIGKILL')
 }
 
 /** Remembers a thread until what it returns is disposed. */
-export function watchThread(thread: LiveThread): Disposable {
+export function watchThread(gate: WriteGate): WatchedThread {
+  const thread: LiveThread = { gate, isLost: false }
   if (live.size === 0) process.on('exit', endAll)
   live.add(thread)
   return {
+    giveUp: () => {
+      thread.isLost = true
+    },
     [Symbol.dispose]: () => {
       live.delete(thread)
       if (live.size === 0) process.off('exit', endAll)
     },
   }
-}
-
-/** Shared with the thread. */
-export function makeGone(): Int32Array {
-  return new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
-}
-
-/** In the thread: nothing is open any more. */
-export function tellGone(gone: Int32Array): void {
-  Atomics.store(gone, 0, 1)
-  Atomics.notify(gone, 0)
 }

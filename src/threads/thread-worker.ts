@@ -9,18 +9,25 @@ import type { LocalTask } from '../runtime/streams-metadata.ts'
 import type { StoredOffsets } from '../runtime/task-stores.ts'
 import type { StateBytes, StoreLag, WorkerHandle } from '../runtime/worker-handle.ts'
 import type { TaskStates } from '../runtime/worker-tasks.ts'
-import { makeGone, watchThread } from './live-threads.ts'
+import { WriteGate } from '../kv/write-gate.ts'
+import { ThreadEnd } from './thread-end.ts'
 import { threadEntry } from './thread-entry.ts'
 import { readError } from '../query/wire-values.ts'
 import type { FromWorker, ToWorker, WorkerReport, WorkerStart } from './worker-messages.ts'
 
 /** A thread whose connections are cut has so long to end by itself. */
 const patienceMs = 3000
+/** Between two looks whether the thread works. */
+const lookMs = 5000
+/** Who has told nothing for so many looks is worth a line. */
+const silentLooksMax = 3
+/** Who is in one and the same write for so many looks does not come out of it any more. */
+const stuckLooksMax = 6
 
 const nothing: WorkerReport = { tasks: [], lags: [], partitionCounts: new Map(), metrics: [] }
 
 export interface ThreadWorkerOptions {
-  readonly start: Omit<WorkerStart, 'queries' | 'stored' | 'gone'>
+  readonly start: Omit<WorkerStart, 'queries' | 'stored' | 'gate'>
   /** Who says which directories it may open. */
   readonly states: TaskStates
   readonly clock: Clock
@@ -36,7 +43,8 @@ export interface ThreadWorkerOptions {
 
 /**
  * A worker in a thread of its own, as the main thread sees it. A thread that ends without having said so, by
- * `process.exit`, an error that nobody caught, or for want of memory, is a worker that has failed.
+ * `process.exit`, an error that nobody caught, or for want of memory, is a worker that has failed. One that
+ * cannot be ended is lost: what it has open stays open, for as long as the process lives.
  */
 export class ThreadWorker implements WorkerHandle {
   readonly #options: ThreadWorkerOptions
@@ -50,8 +58,15 @@ export class ThreadWorker implements WorkerHandle {
   #uncaught: unknown
   #hasFailed = false
   #hasEnded = false
-  #exited: Promise<void> = Promise.resolve()
+  readonly #gate = new WriteGate()
+  #threadEnd: ThreadEnd | undefined
+  #lost: StreamsError | undefined
   #deadline: Timer | undefined
+  #look: Timer | undefined
+  #silentLooks = 0
+  #stuckLooks = 0
+  /** Of the gate, at the last look. */
+  #entries = 0
 
   constructor(options: ThreadWorkerOptions) {
     this.#options = options
@@ -61,11 +76,11 @@ export class ThreadWorker implements WorkerHandle {
   }
 
   start(): void {
-    const { start, states, connect } = this.#options
+    const { start, states, connect, clock } = this.#options
     const { port1, port2 } = new MessageChannel()
-    const gone = makeGone()
+    const gate = this.#gate
     const stored = states.storedOffsets()
-    const workerData: WorkerStart = { ...start, queries: port2, stored, gone }
+    const workerData: WorkerStart = { ...start, queries: port2, stored, gate: gate.shared }
     const worker = new Worker(threadEntry, {
       workerData,
       transferList: [port2],
@@ -77,14 +92,9 @@ export class ThreadWorker implements WorkerHandle {
     worker.on('error', (error: unknown) => {
       this.#uncaught = error
     })
-    const watch = watchThread({ gone, askToExit: () => this.#post({ kind: 'exit' }) })
-    this.#exited = new Promise((resolve) => {
-      worker.on('exit', (code) => {
-        watch[Symbol.dispose]()
-        this.#exit(code)
-        resolve()
-      })
-    })
+    this.#threadEnd = new ThreadEnd(worker, { gate, clock })
+    worker.on('exit', (code) => this.#exit(code))
+    this.#lookLater()
     for (const message of this.#early.splice(0)) this.#post(message)
   }
 
@@ -94,7 +104,40 @@ export class ThreadWorker implements WorkerHandle {
     else this.#worker.postMessage(message)
   }
 
+  #lookLater(): void {
+    this.#look = this.#options.clock.setTimer(lookMs, () => {
+      this.#lookAtThread()
+      if (!this.#hasEnded) this.#lookLater()
+    })
+  }
+
+  /** A thread that ran out of memory while it wrote has no other way to say so. */
+  #lookAtThread(): void {
+    const { log, start } = this.#options
+    this.#silentLooks += 1
+    if (this.#silentLooks === silentLooksMax) {
+      log.warn('the thread of a worker has told nothing for long', { worker: start.number })
+    }
+    const { isInside, entries } = this.#gate
+    this.#stuckLooks = isInside && entries === this.#entries ? this.#stuckLooks + 1 : 0
+    this.#entries = entries
+    if (this.#stuckLooks >= stuckLooksMax) void this.#forceEnd()
+  }
+
+  /** Resolves when the thread has ended, or is given up. Never rejects. */
+  async #forceEnd(): Promise<void> {
+    if (this.#threadEnd === undefined || (await this.#threadEnd.force()) === 'gone') return
+    if (this.#lost !== undefined) return
+    const worker = this.#options.start.number
+    const detail = this.#gate.isInside
+      ? 'it does not come out of a write to its state, for want of memory or because the disk does not answer'
+      : 'what it runs does not let it'
+    this.#lost = new StreamsError('WORKER_DIED', { worker, end: 'none', detail })
+    this.#end()
+  }
+
   #receive(message: FromWorker): void {
+    this.#silentLooks = 0
     const { listener, log, states, onReport } = this.#options
     switch (message.kind) {
       case 'status':
@@ -155,6 +198,7 @@ export class ThreadWorker implements WorkerHandle {
   #end(): void {
     this.#hasEnded = true
     this.#deadline?.cancel()
+    this.#look?.cancel()
     this.#queries?.close()
     // It has nothing any more; what it has counted was counted.
     this.#report = { ...nothing, metrics: this.#report.metrics }
@@ -181,16 +225,13 @@ export class ThreadWorker implements WorkerHandle {
     if (this.#hasEnded) return
     this.#post({ kind: 'cut' })
     // One that hangs does not hear it.
-    this.#deadline ??= this.#options.clock.setTimer(
-      patienceMs,
-      () => void this.#worker?.terminate(),
-    )
+    this.#deadline ??= this.#options.clock.setTimer(patienceMs, () => void this.#forceEnd())
   }
 
-  async close(): Promise<void> {
+  async close(): Promise<StreamsError | undefined> {
     this.#deadline?.cancel()
-    await this.#worker?.terminate()
-    await this.#exited
+    await this.#forceEnd()
+    return this.#lost
   }
 
   pause(): void {

@@ -36,8 +36,8 @@ export interface WorkerStart {
   readonly stored: StoredOffsets
   /** Questions to its stores come from there. */
   readonly queries: MessagePort
-  /** Where the thread says that it is gone, when the process exits. */
-  readonly gone: Int32Array
+  /** The gate of its writes. */
+  readonly gate: Int32Array
 }
 
 export type ToWorker =
@@ -47,8 +47,6 @@ export type ToWorker =
   | { readonly kind: 'stop'; readonly mode: 'leave' | 'remain' }
   /** Closes its connections. */
   | { readonly kind: 'cut' }
-  /** The process exits. */
-  | { readonly kind: 'exit' }
   /** The answer to a claim. */
   | { readonly kind: 'claimed'; readonly claim: number; readonly ids: readonly TaskId[] }
   /** One of the directories that were refused is free. */

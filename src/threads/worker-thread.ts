@@ -8,6 +8,7 @@ import { sleep } from '../base/clock.ts'
 import { createLog, type Log } from '../base/log.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import { resolveConfig, systemPorts, type ResolvedConfig } from '../config.ts'
+import { WriteGate, setOwnGate } from '../kv/write-gate.ts'
 import { readMetrics } from '../metrics/merged-metrics.ts'
 import { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import { QueryResponder } from '../query/query-responder.ts'
@@ -16,7 +17,6 @@ import { InstanceView } from '../runtime/instance-view.ts'
 import { InstanceWorkers, ofWorker } from '../runtime/instance-workers.ts'
 import { TaskDirectories } from '../store/task-directories.ts'
 import type { Topology } from '../topology/topology.ts'
-import { tellGone } from './live-threads.ts'
 import { ThreadState } from './thread-state.ts'
 import { loadTopologyModule } from './topology-module.ts'
 import { crossable, writeError } from '../query/wire-values.ts'
@@ -46,10 +46,8 @@ class WorkerThread {
   constructor(port: MessagePort, start: WorkerStart) {
     this.#port = port
     this.#start = start
-    // After those of engines, which end what is open.
-    process.on('exit', () => tellGone(start.gone))
+    setOwnGate(new WriteGate(start.gate))
     port.on('message', (message: ToWorker) => {
-      if (message.kind === 'exit') process.exit()
       if (this.#parts === undefined) this.#early.push(message)
       else this.#receive(this.#parts, message)
     })
@@ -155,9 +153,6 @@ class WorkerThread {
         return
       case 'cut':
         void client.close()
-        return
-      case 'exit':
-        // Heard by whoever takes the messages, also before there is anything.
         return
       case 'claimed':
         return state.claimed(message.claim, message.ids)

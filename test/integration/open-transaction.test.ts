@@ -12,22 +12,30 @@ const timeout = 60_000
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
-/** `code` null: it did not end, and was killed. */
-function ended(deed: string): Promise<{ code: number | null; out: string }> {
+interface End {
+  /** Null: a signal ended it. */
+  readonly code: number | null
+  readonly out: string
+}
+
+/** Killed when it does not end by itself, which shows in what it says. */
+function ended(deed: string): Promise<End> {
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
       [program, deed, join(directory, deed)],
-      { timeout: timeout / 2, killSignal: 'SIGKILL' },
-      (_error, out) => resolve({ code: child.exitCode, out }),
+      { timeout: timeout / 2, killSignal: 'SIGTERM' },
+      (_error, out) => resolve({ code: child.exitCode, out: `${out}${child.signalCode ?? ''}` }),
     )
   })
 }
 
-test.each([
+test.each<[string, End]>([
   ['exit', { code: 0, out: 'the thread has ended\n' }],
   ['throw', { code: 0, out: 'it is bad\nthe thread has ended\n' }],
+  ['terminate', { code: 0, out: 'the thread has ended\ngone\n' }],
   ['process', { code: 7, out: '' }],
-])('a thread with an open transaction ends by %s', { timeout }, async (deed, expected) => {
+  ['stuck', { code: null, out: 'lost\nSIGKILL' }],
+])('a thread that writes to its state ends by %s', { timeout }, async (deed, expected) => {
   expect(await ended(deed)).toEqual(expected)
 })

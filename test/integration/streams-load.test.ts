@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { keyValueStore, serdes, type KafkaStreams } from '../../src/index.ts'
+import { StreamsBuilder, keyValueStore, serdes, topic, type KafkaStreams } from '../../src/index.ts'
 import { seededRandom, randomInteger } from '../../src/base/random.ts'
 import { until } from './until.ts'
 import { heldByAll, isEqual, startedCluster, taskIds, wordCount } from './word-count.ts'
@@ -67,3 +67,22 @@ test('without a cache, and with state in memory, the counts are the same', async
   await until(async () => isEqual(counts, await heldByAll(streams)), signal)
   expect(streams.metrics.recordsProcessed.value).toBe(5_000 + 25_000)
 })
+
+test('what is not committed is bounded, however long the interval of commits', async ({
+  signal,
+}) => {
+  await using cluster = await startedCluster(1)
+  const text = topic(cluster.name('lines'), { key: serdes.string, value: serdes.string })
+  const store = keyValueStore('texts', { key: serdes.string, value: serdes.string })
+  const builder = new StreamsBuilder()
+  builder.table(text, { store })
+  const streams = cluster.streams(builder.build(), 'a', { cacheBytes: 0, commitInterval: 600_000 })
+  await streams.start()
+  const value = Buffer.alloc(100_000, 'v')
+  for (let key = 0; key < 400; key += 1) {
+    cluster.producer.send(cluster.name('lines'), 0, Buffer.from(`k${key}`), value, Date.now(), [])
+  }
+  await cluster.producer.flush()
+
+  expect(await until(() => streams.metrics.commits.value, signal)).toBeGreaterThan(0)
+}, 60_000)

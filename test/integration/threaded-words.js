@@ -7,6 +7,12 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { StreamsBuilder, keyValueStore, serdes, topic } from 'millpond'
 
+/** @typedef {{ readonly isOpen: boolean }} Transaction */
+
+const { lmdbStateEngine } = await import(
+  new URL('../../dist/kv/state-engine.js', import.meta.url).href
+)
+
 const search = new URL(import.meta.url).searchParams
 const input = search.get('input')
 // All threads must see the same URL: with another topology in one of them, its group would refuse it.
@@ -41,14 +47,76 @@ const deeds = {
   'hang!': () => {
     for (;;);
   },
+  // No code of a program runs in a transaction: as if Millpond itself came to this.
+  'stuck!': () => {
+    beginAny()
+    for (;;);
+  },
+  'stuck without memory!': () => {
+    beginAny()
+    deeds['memory!']?.()
+  },
+}
+
+/**
+ * Transactions of this thread that were begun last, of each engine.
+ *
+ * @type {Map<{ begin(): unknown }, Transaction>}
+ */
+const transactions = new Map()
+/** A transaction that is begun and ended in between is one too. */
+let transactionCount = 0
+
+/** What the deed is done in the midst of: see `busily`. */
+let waiting = ''
+let patience = 20_000
+
+/**
+ * `?busily`: the deed is not done at once, but while the thread writes to its stores, or after so many
+ * words, some of which have been written, when there is no such moment.
+ */
+const isBusily = search.has('busily')
+
+/** Opens a transaction in one of the engines of this thread, and leaves it so. */
+function beginAny() {
+  const [engine] = transactions.keys()
+  engine?.begin()
 }
 
 /** @param {string} word */
 function meet(word) {
-  const deed = deeds[word]
+  const deed = deeds[waiting || word]
   if (deed === undefined || (once !== null && existsSync(once))) return
-  if (once !== null) writeFileSync(once, word)
+  if (isBusily) {
+    waiting ||= word
+    patience -= 1
+    const isWriting = [...transactions.values()].some(({ isOpen }) => isOpen)
+    if (!isWriting && (patience > 0 || transactionCount < 3)) return
+  }
+  if (once !== null) writeFileSync(once, waiting || word)
   deed()
+}
+
+/** LMDB, which tells when it writes. */
+export const config = {
+  engine: {
+    ...lmdbStateEngine,
+    /** @param {unknown} world */
+    factory(world) {
+      const make = lmdbStateEngine.factory(world)
+      return (/** @type {string} */ directory) => {
+        const engine = make(directory)
+        const begin = engine.begin.bind(engine)
+        engine.begin = () => {
+          const transaction = begin()
+          transactions.set(engine, transaction)
+          transactionCount += 1
+          return transaction
+        }
+        return engine
+      }
+    },
+  },
 }
 
 const builder = new StreamsBuilder()

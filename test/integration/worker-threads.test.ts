@@ -21,10 +21,11 @@ async function startedCluster(): Promise<TestCluster> {
 }
 
 /** The module of the topology, for this test alone. */
-function moduleOf(cluster: TestCluster): URL {
+function moduleOf(cluster: TestCluster, when: 'at-once' | 'busily' = 'at-once'): URL {
   const url = new URL('threaded-words.js', import.meta.url)
   url.searchParams.set('input', cluster.name('words'))
   url.searchParams.set('once', join(cluster.directory, 'once'))
+  if (when === 'busily') url.searchParams.set('busily', '')
   return url
 }
 
@@ -32,8 +33,9 @@ function instance(
   cluster: TestCluster,
   name: string,
   config: Partial<StreamsConfig> = {},
+  module = moduleOf(cluster),
 ): KafkaStreams {
-  const streams = cluster.streams(moduleOf(cluster), name, {
+  const streams = cluster.streams(module, name, {
     workers: 2,
     sessionTimeout: 10_000,
     processingGuarantee: 'exactly-once',
@@ -53,6 +55,18 @@ async function write(cluster: TestCluster, all: readonly string[] = words): Prom
     cluster.producer.send(topic, index % partitions, bytes, bytes, Date.now(), [])
   }
   await cluster.producer.flush()
+}
+
+/** Keeps all threads at writing to their stores until the deed is done that is asked for. */
+async function writeUntilDone(cluster: TestCluster, deed: string): Promise<void> {
+  let written = 0
+  await write(cluster, [deed])
+  while (!existsSync(join(cluster.directory, 'once'))) {
+    await write(
+      cluster,
+      Array.from({ length: 5000 }, () => `word-${(written += 1)}`),
+    )
+  }
 }
 
 async function countsOf(...all: KafkaStreams[]): Promise<Record<string, number>> {
@@ -156,12 +170,12 @@ describe('a thread that dies', () => {
 
   test('for want of memory ends the instance, unless it is to be replaced', once, async () => {
     await using cluster = await startedCluster()
-    const streams = instance(cluster, 'a')
+    const streams = instance(cluster, 'a', {}, moduleOf(cluster, 'busily'))
     // Of threads that begin from now on: they have as much as the process otherwise.
     setFlagsFromString('--max-old-space-size=96')
     await streams.start()
     setFlagsFromString('--max-old-space-size=4096')
-    await write(cluster, ['memory!'])
+    await writeUntilDone(cluster, 'memory!')
 
     await expect(streams.closed).rejects.toMatchObject({
       code: 'WORKER_DIED',
@@ -187,15 +201,11 @@ describe('a thread that dies', () => {
   })
 })
 
-test('a thread that hangs is ended when closing takes too long', once, async ({ signal }) => {
+test('a thread that hangs is ended when closing takes too long', once, async () => {
   await using cluster = await startedCluster()
-  const streams = instance(cluster, 'a')
+  const streams = instance(cluster, 'a', {}, moduleOf(cluster, 'busily'))
   await streams.start()
-  await write(cluster)
-  await until(() => isCounted(each(1), streams), signal)
-  await write(cluster, ['hang!'])
-  const { directory } = cluster
-  await until(() => existsSync(join(directory, 'once')), signal)
+  await writeUntilDone(cluster, 'hang!')
 
   await streams.close({ timeout: 500 })
 
@@ -238,6 +248,18 @@ test(
     await until(() => isCounted({ before: 1, 'hang!': 1, after: 1 }, streams), signal)
   },
 )
+
+test('a thread that hangs is ended when removing it takes too long', once, async ({ signal }) => {
+  await using cluster = await startedCluster()
+  const streams = instance(cluster, 'a', { workers: 1 }, moduleOf(cluster, 'busily'))
+  await streams.start()
+  await writeUntilDone(cluster, 'hang!')
+
+  expect(await streams.removeWorker({ timeout: 500 })).toBe(1)
+  expect(streams.addWorker()).toBe(1)
+  await until(() => streams.state === 'running', signal)
+  await until(async () => 'hang!' in (await countsOf(streams)), signal)
+})
 
 test('options that cannot go to a thread are refused, with where they belong', async () => {
   await using cluster = await startedCluster()
