@@ -5,13 +5,7 @@ import { LimitedLog } from './base/limited-log.ts'
 import { Outcome } from './base/outcome.ts'
 import { shownValue } from './base/shown-value.ts'
 import type { KafkaClient } from './client/kafka-client.ts'
-import {
-  resolveConfig,
-  systemPorts,
-  type Ports,
-  type ResolvedConfig,
-  type StreamsConfig,
-} from './config.ts'
+import { systemPorts, type Ports, type ResolvedConfig, type StreamsConfig } from './config.ts'
 import { StreamsError, messageOf } from './errors.ts'
 import { hostKey } from './group/user-data.ts'
 import { StreamsMetrics } from './metrics/streams-metrics.ts'
@@ -35,14 +29,11 @@ import {
   type LocalWorkerInfo,
   type StreamsMetadata,
 } from './runtime/streams-metadata.ts'
-import { stopApplication } from './runtime/worker-membership.ts'
 import { canTransition, type StreamsState } from './runtime/streams-state.ts'
 import type { AnyStore } from './store/descriptor.ts'
 import type { StateDirectory } from './store/state-directory.ts'
-import { assertPortable, loadTopologyModule } from './threads/topology-module.ts'
+import { StreamsProgram } from './threads/streams-program.ts'
 import { WorkerThreads, threadedTarget } from './threads/worker-threads.ts'
-import { assertTopology } from './topology/assert-topology.ts'
-import { hasPatterns } from './topology/matched-topics.ts'
 import type { Topology } from './topology/topology.ts'
 
 export type { RestoreLag, RestoreProgress } from './runtime/changelog-reader.ts'
@@ -81,11 +72,7 @@ export type {
  */
 export class KafkaStreams implements AsyncDisposable {
   readonly metrics: StreamsMetrics
-  /** URL of the module that exports the topology: workers run in threads then. */
-  readonly #module: string | undefined
-  readonly #given: StreamsConfig
-  /** Undefined until the module is imported. */
-  #topology: Topology | undefined
+  readonly #program: StreamsProgram
   #config: ResolvedConfig
   readonly #ports: Ports
   readonly #log: LimitedLog
@@ -114,27 +101,22 @@ export class KafkaStreams implements AsyncDisposable {
    *   its own.
    */
   constructor(topology: Topology | URL, config: StreamsConfig, ports: Ports = systemPorts) {
-    const isModule = topology instanceof URL
-    this.#module = isModule ? topology.href : undefined
-    this.#topology = isModule ? undefined : topology
-    this.#given = config
-    if (!isModule) assertRunnable(topology)
-    const resolved = resolveConfig(config, ports.clock)
-    if (isModule) assertPortable(config)
-    else assertWithoutThreads(topology, resolved, ports)
-    this.#log = new LimitedLog(resolved.log, ports.clock)
-    this.#config = { ...resolved, log: this.#log }
+    const program = new StreamsProgram(topology, config, ports)
+    this.#program = program
+    this.#log = new LimitedLog(program.config.log, ports.clock)
+    this.#config = { ...program.config, log: this.#log }
     this.#ports = ports
     this.#wait = new DirectoryWait(ports.clock, this.#log)
     this.metrics = new StreamsMetrics()
     this.#view = new InstanceView({
-      topology: () => this.#topology,
+      topology: () => program.topology,
       state: () => this.#state,
       workers: () => this.#workers?.workers ?? [],
       global: () => this.#workers?.global,
       self: this.#config.endpoint,
     })
-    this.#target = isModule ? threadedTarget(this.#view, () => this.#threads) : this.#view
+    const isThreaded = program.module !== undefined
+    this.#target = isThreaded ? threadedTarget(this.#view, () => this.#threads) : this.#view
   }
 
   /** Where the instance is in its life. */
@@ -387,20 +369,16 @@ export class KafkaStreams implements AsyncDisposable {
 
   #begin(): void {
     this.#setState('rebalancing')
-    if (this.#module === undefined || this.#topology !== undefined) this.#open()
-    else void this.#import(this.#module)
+    if (this.#program.topology === undefined) void this.#import()
+    else this.#open()
   }
 
-  async #import(module: string): Promise<void> {
+  async #import(): Promise<void> {
     try {
-      const { topology, config } = await loadTopologyModule(module)
+      await this.#program.load()
       // It may have been closed meanwhile.
       if (this.#state !== 'rebalancing') return
-      assertRunnable(topology)
-      const resolved = resolveConfig({ ...this.#given, ...config }, this.#ports.clock)
-      assertGroupProtocol(topology, resolved)
-      this.#config = { ...resolved, log: this.#log }
-      this.#topology = topology
+      this.#config = { ...this.#program.config, log: this.#log }
     } catch (error) {
       return this.#failToBegin(error)
     }
@@ -429,7 +407,7 @@ export class KafkaStreams implements AsyncDisposable {
 
   #openDirectory(): StateDirectory {
     return openInstanceDirectory({
-      topology: this.#topology,
+      topology: this.#program.topology,
       config: this.#config,
       ports: this.#ports,
       metrics: this.metrics,
@@ -446,9 +424,16 @@ export class KafkaStreams implements AsyncDisposable {
 
   #makeWorkers(client: KafkaClient, directory: StateDirectory): InstanceWorkers {
     const { workers } = this.#config
-    const topology = this.#topology
+    const { topology } = this.#program
     assert(topology !== undefined, 'the module of the topology was imported')
-    const threads = this.#makeThreads(client, directory, topology)
+    const threads = WorkerThreads.of(this.#program, {
+      config: this.#config,
+      ports: this.#ports,
+      client,
+      directory,
+      descriptor: (store) => this.#view.descriptor(store),
+      onReport: () => this.#workers?.collect(),
+    })
     this.#threads = threads
     return new InstanceWorkers({
       topology,
@@ -470,29 +455,6 @@ export class KafkaStreams implements AsyncDisposable {
         onHosts: (hosts) => this.#view.setHosts(hosts),
         onFailure: (error) => this.#fail(error),
       },
-    })
-  }
-
-  #makeThreads(
-    client: KafkaClient,
-    directory: StateDirectory,
-    topology: Topology,
-  ): WorkerThreads | undefined {
-    if (this.#module === undefined) return undefined
-    const config = this.#config
-    const { clock } = this.#ports
-    const { processId } = directory
-    return new WorkerThreads({
-      module: this.#module,
-      config: this.#given,
-      workers: config.workers,
-      directory,
-      clock,
-      log: this.#log,
-      descriptor: (store) => this.#view.descriptor(store),
-      onReport: () => this.#workers?.collect(),
-      stopApplication: (reason) =>
-        stopApplication({ config, ports: this.#ports, client, topology, processId }, reason),
     })
   }
 
@@ -536,24 +498,4 @@ export class KafkaStreams implements AsyncDisposable {
     this.#emitter.stateChange(now, before)
     return true
   }
-}
-
-function assertRunnable(topology: Topology): void {
-  assertTopology(topology)
-  if (topology.subtopologies.length === 0 && topology.globalStores.length === 0) {
-    throw new StreamsError('TOPOLOGY_INVALID', { detail: 'it reads no topic' })
-  }
-}
-
-function assertGroupProtocol(topology: Topology, { groupProtocol }: ResolvedConfig): void {
-  if (groupProtocol !== 'streams' || !hasPatterns(topology)) return
-  const detail = "brokers do not know patterns of topics yet; 'classic' does"
-  throw new StreamsError('CONFIG_INVALID', { option: 'groupProtocol', detail })
-}
-
-function assertWithoutThreads(topology: Topology, config: ResolvedConfig, ports: Ports): void {
-  assertGroupProtocol(topology, config)
-  if (config.workers === 1 || ports.workersHere === true) return
-  const detail = `several workers run in threads, which need the topology as the URL of a module: new KafkaStreams(new URL('./topology.js', import.meta.url), …)`
-  throw new StreamsError('CONFIG_INVALID', { option: 'workers', detail })
 }

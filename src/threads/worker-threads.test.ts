@@ -29,9 +29,12 @@ test('a disk that cannot be read when a directory has changed hands ends nothing
     applicationId: 'app',
   })
   const threads = new WorkerThreads({
-    module: 'file:///topology.js',
-    config: { applicationId: 'app', brokers: ['localhost:9092'] },
-    workers: 1,
+    start: {
+      module: 'file:///topology.js',
+      config: { applicationId: 'app', brokers: ['localhost:9092'] },
+      workers: 1,
+      logLevel: 'silent',
+    },
     directory,
     clock,
     log: createLog((level, message, { error }) =>

@@ -1,6 +1,7 @@
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Log, LogLevel } from '../base/log.ts'
-import type { StreamsConfig } from '../config.ts'
+import type { KafkaClient } from '../client/kafka-client.ts'
+import type { Ports, ResolvedConfig, StreamsConfig } from '../config.ts'
 import { messageOf } from '../errors.ts'
 import { PortQueries } from '../query/port-queries.ts'
 import type { QueryTarget, ThreadPartition } from '../query/query-target.ts'
@@ -8,26 +9,36 @@ import { findInWorkers, type WorkerQueries } from '../query/worker-queries.ts'
 import { DirectoryState } from '../runtime/instance-state.ts'
 import type { InstanceView } from '../runtime/instance-view.ts'
 import type { WorkerListener } from '../runtime/stream-worker.ts'
+import { stopApplication } from '../runtime/worker-membership.ts'
 import type { AnyStore } from '../store/descriptor.ts'
 import type { StateDirectory } from '../store/state-directory.ts'
+import type { StreamsProgram } from './streams-program.ts'
 import { ThreadWorker } from './thread-worker.ts'
+import type { WorkerStart } from './worker-messages.ts'
 
 /** Directories that are released together are looked at together. */
 const storedDelayMs = 10
 
 export interface WorkerThreadsOptions {
-  /** URL of the module that exports the topology. */
-  readonly module: string
-  /** As the program gave it. */
-  readonly config: StreamsConfig
-  /** Of the first threads. */
-  readonly workers: number
+  /** What a thread begins with, but for what is its own. */
+  readonly start: Pick<WorkerStart, 'module' | 'workers' | 'config' | 'logLevel'>
   readonly directory: StateDirectory
   readonly clock: Clock
   readonly log: Log
   readonly descriptor: (store: string) => AnyStore | undefined
   readonly stopApplication: (reason: string) => Promise<void>
   /** There is news of what a worker has and has counted. */
+  readonly onReport: () => void
+}
+
+/** What the threads of a program are made of. */
+export interface ProgramThreads {
+  /** With the log of the instance. */
+  readonly config: ResolvedConfig
+  readonly ports: Ports
+  readonly client: KafkaClient
+  readonly directory: StateDirectory
+  readonly descriptor: (store: string) => AnyStore | undefined
   readonly onReport: () => void
 }
 
@@ -58,27 +69,40 @@ export class WorkerThreads {
     })
   }
 
-  /** A worker that has not begun. */
-  make(number: number, listener: WorkerListener): ThreadWorker {
-    const { module, config, workers, clock, log, directory, onReport, stopApplication } =
-      this.#options
-    const { logger, onUncaughtError: _onUncaughtError, ...others } = config
-    const worker = new ThreadWorker({
+  /** Undefined: the program is a topology, which runs in this thread. The module of one was loaded. */
+  static of(program: StreamsProgram, parts: ProgramThreads): WorkerThreads | undefined {
+    const { module, topology, given } = program
+    if (module === undefined || topology === undefined) return undefined
+    const { config, ports, client, directory } = parts
+    const { logger, onUncaughtError: _onUncaughtError, ...others } = given
+    const { processId } = directory
+    return new WorkerThreads({
+      ...parts,
       start: {
-        number,
         module,
-        workers,
+        workers: config.workers,
         config: others,
         logLevel: levelOf(logger),
-        processId: directory.processId,
-        root: directory.root,
       },
+      clock: ports.clock,
+      log: config.log,
+      stopApplication: (reason) =>
+        stopApplication({ config, ports, client, topology, processId }, reason),
+    })
+  }
+
+  /** A worker that has not begun. */
+  make(number: number, listener: WorkerListener): ThreadWorker {
+    const { start, clock, log, directory, onReport, stopApplication: stopAll } = this.#options
+    const { processId, root } = directory
+    const worker = new ThreadWorker({
+      start: { ...start, number, processId, root },
       states: this.state.of(number),
       clock,
       log,
       listener,
       onReport,
-      stopApplication,
+      stopApplication: stopAll,
       connect: (port) => {
         const { descriptor } = this.#options
         const queries = new PortQueries(port, { descriptor, clock })
