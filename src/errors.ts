@@ -334,13 +334,16 @@ const errorTable = {
     (c) =>
       `The group ${text(c['groupId'])} keeps the topology with which its members began, and this program has another one. Stop all instances, start one with groupProtocol: 'classic' and stop it again: the group then forgets the topology, and keeps what was committed. Or give the program an applicationId of its own.`,
   ),
-  WORKER_DIED: row(
+  TOPOLOGY_DIFFERS: row(
     500,
-    'retriable',
+    'final',
     (c) =>
-      c['end'] === 'none'
-        ? `The thread of worker ${text(c['worker'])} could not be ended${detail(c)}. Its state cannot be opened before this process has ended.`
-        : `The thread of worker ${text(c['worker'])} has ended before its time${detail(c)}.`,
+      `The module ${text(c['module'])} made another topology in the thread of worker ${text(c['worker'])} than in the main thread, which has "${text(c['main'])}" where the thread has "${text(c['thread'])}". It must make the same one each time: nothing in it may depend on chance, on the time, or on what only one thread has.`,
+  ),
+  WORKER_DIED: row(500, 'retriable', (c) =>
+    c['end'] === 'none'
+      ? `The thread of worker ${text(c['worker'])} could not be ended${detail(c)}. Its state cannot be opened before this process has ended.`
+      : `The thread of worker ${text(c['worker'])} has ended before its time${detail(c)}.`,
   ),
   STREAMS_STATE_INVALID: row(
     500,

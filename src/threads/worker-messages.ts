@@ -26,6 +26,8 @@ export interface WorkerStart {
   readonly workers: number
   /** URL of the module that exports the topology. */
   readonly module: string
+  /** Of the topology that the main thread has; that of the thread must be the same. */
+  readonly fingerprint: string
   /** As the program gave it, without what stays in the main thread. */
   readonly config: StreamsConfig
   /** From which on lines are wanted. */

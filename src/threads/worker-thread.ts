@@ -9,6 +9,7 @@ import { createLog, type Log } from '../base/log.ts'
 import type { KafkaClient } from '../client/kafka-client.ts'
 import { resolveConfig, systemPorts, type ResolvedConfig } from '../config.ts'
 import { WriteGate, setOwnGate } from '../kv/write-gate.ts'
+import { StreamsError } from '../errors.ts'
 import { readMetrics } from '../metrics/merged-metrics.ts'
 import { StreamsMetrics } from '../metrics/streams-metrics.ts'
 import { QueryResponder } from '../query/query-responder.ts'
@@ -16,6 +17,7 @@ import { openInstanceClient } from '../runtime/instance-client.ts'
 import { InstanceView } from '../runtime/instance-view.ts'
 import { InstanceWorkers, ofWorker } from '../runtime/instance-workers.ts'
 import { TaskDirectories } from '../store/task-directories.ts'
+import { fingerprintDifference, topologyFingerprint } from '../topology/topology-fingerprint.ts'
 import type { Topology } from '../topology/topology.ts'
 import { ThreadState } from './thread-state.ts'
 import { loadTopologyModule } from './topology-module.ts'
@@ -78,6 +80,7 @@ class WorkerThread {
   async #open(): Promise<Parts> {
     const { module, config: given, number, processId, root, queries } = this.#start
     const { topology, config: own } = await loadTopologyModule(module)
+    this.#assertSame(topology)
     const log = this.#log()
     const resolved = resolveConfig({ ...given, ...own, workers: 1, logger: 'silent' })
     const config = ofWorker({ ...resolved, log }, processId, number)
@@ -107,6 +110,15 @@ class WorkerThread {
     })
     const responder = new QueryResponder(queries, { target: view, clock: ports.clock })
     return { client, state, metrics, workers, view, responder }
+  }
+
+  /** Another topology would share groups, topics and state with that of the others, and not their meaning. */
+  #assertSame(topology: Topology): void {
+    const { module, number, fingerprint } = this.#start
+    const difference = fingerprintDifference(fingerprint, topologyFingerprint(topology))
+    if (difference === undefined) return
+    const { one: main, other: thread } = difference
+    throw new StreamsError('TOPOLOGY_DIFFERS', { module, worker: number, main, thread })
   }
 
   #makeWorkers(parts: {

@@ -31,6 +31,7 @@ test('a disk that cannot be read when a directory has changed hands ends nothing
   const threads = new WorkerThreads({
     start: {
       module: 'file:///topology.js',
+      fingerprint: '',
       config: { applicationId: 'app', brokers: ['localhost:9092'] },
       workers: 1,
       logLevel: 'silent',

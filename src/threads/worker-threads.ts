@@ -12,6 +12,7 @@ import type { WorkerListener } from '../runtime/stream-worker.ts'
 import { stopApplication } from '../runtime/worker-membership.ts'
 import type { AnyStore } from '../store/descriptor.ts'
 import type { StateDirectory } from '../store/state-directory.ts'
+import { topologyFingerprint } from '../topology/topology-fingerprint.ts'
 import type { StreamsProgram } from './streams-program.ts'
 import { ThreadWorker } from './thread-worker.ts'
 import type { WorkerStart } from './worker-messages.ts'
@@ -21,7 +22,7 @@ const storedDelayMs = 10
 
 export interface WorkerThreadsOptions {
   /** What a thread begins with, but for what is its own. */
-  readonly start: Pick<WorkerStart, 'module' | 'workers' | 'config' | 'logLevel'>
+  readonly start: Pick<WorkerStart, 'module' | 'fingerprint' | 'workers' | 'config' | 'logLevel'>
   readonly directory: StateDirectory
   readonly clock: Clock
   readonly log: Log
@@ -80,6 +81,7 @@ export class WorkerThreads {
       ...parts,
       start: {
         module,
+        fingerprint: topologyFingerprint(topology),
         workers: config.workers,
         config: others,
         logLevel: levelOf(logger),

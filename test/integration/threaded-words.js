@@ -5,13 +5,13 @@
  * It is JavaScript because the threads of tests are plain Node, on what was built.
  */
 import { existsSync, writeFileSync } from 'node:fs'
+import { isMainThread } from 'node:worker_threads'
 import { StreamsBuilder, keyValueStore, serdes, topic } from 'millpond'
 
 /** @typedef {{ readonly isOpen: boolean }} Transaction */
 
-const { lmdbStateEngine } = await import(
-  new URL('../../dist/kv/state-engine.js', import.meta.url).href
-)
+/** @param {string} path */
+const built = (path) => import(new URL(`../../dist/${path}`, import.meta.url).href)
 
 const search = new URL(import.meta.url).searchParams
 const input = search.get('input')
@@ -69,7 +69,7 @@ let transactionCount = 0
 
 /** What the deed is done in the midst of: see `busily`. */
 let waiting = ''
-let patience = 20_000
+let patience = 8_000
 
 /**
  * `?busily`: the deed is not done at once, but while the thread writes to its stores, or after so many
@@ -97,13 +97,20 @@ function meet(word) {
   deed()
 }
 
-/** LMDB, which tells when it writes. */
+/** `?rocksdb=…`: the file from which the package of RocksDB is looked for. Otherwise LMDB. */
+const from = search.get('rocksdb')
+const stateEngine =
+  from === null
+    ? (await built('kv/state-engine.js')).lmdbStateEngine
+    : (await built('kv/rocksdb-state-engine.js')).rocksdbStateEngine({ from })
+
+/** It tells when it writes. */
 export const config = {
   engine: {
-    ...lmdbStateEngine,
+    ...stateEngine,
     /** @param {unknown} world */
     factory(world) {
-      const make = lmdbStateEngine.factory(world)
+      const make = stateEngine.factory(world)
       return (/** @type {string} */ directory) => {
         const engine = make(directory)
         const begin = engine.begin.bind(engine)
@@ -120,8 +127,10 @@ export const config = {
 }
 
 const builder = new StreamsBuilder()
+// `?differs`: what must not be.
+const read = search.has('differs') && !isMainThread ? `${input}-of-thread` : input
 builder
-  .stream(topic(input, { key: serdes.string, value: serdes.string }))
+  .stream(topic(read, { key: serdes.string, value: serdes.string }))
   .peek(meet)
   .groupByKey()
   .count({ store: counts })

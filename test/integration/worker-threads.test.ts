@@ -270,6 +270,22 @@ test('options that cannot go to a thread are refused, with where they belong', a
   )
 })
 
+test('a module that makes another topology in each thread ends the start', once, async () => {
+  await using cluster = await startedCluster()
+  const module = moduleOf(cluster)
+  module.searchParams.set('differs', '')
+  const streams = instance(cluster, 'a', {}, module)
+
+  await expect(streams.start()).rejects.toMatchObject({
+    code: 'TOPOLOGY_DIFFERS',
+    message: expect.stringContaining(
+      'which has "Source: KSTREAM-SOURCE-0000000000 (topics: [test-words])" where the thread has "Source: KSTREAM-SOURCE-0000000000 (topics: [test-words-of-thread])".',
+    ) as string,
+  })
+  await expect(streams.closed).rejects.toMatchObject({ code: 'TOPOLOGY_DIFFERS' })
+  expect(streams.state).toBe('error')
+})
+
 test('a module that is not there, or has no topology, ends the start', async () => {
   await using cluster = await startedCluster()
   for (const [file, detail] of [
