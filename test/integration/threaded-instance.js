@@ -1,7 +1,7 @@
 /**
  * A process of several threads that counts exactly once for as long as it lives: see threaded-words.js.
  * Prints how many tasks each of its workers has, as JSON, whenever that is another number. The test kills
- * it, or ends it with SIGTERM.
+ * it, or ends it with SIGTERM; with SIGUSR2 it exits as it is, with 7.
  *
  *     node threaded-instance.js <module> <broker> <application> <directory> <protocol>
  */
@@ -34,6 +34,7 @@ const telling = setInterval(() => {
   if (counts !== told) process.stdout.write(`${counts}\n`)
   told = counts
 }, 50)
+process.once('SIGUSR2', () => process.exit(7))
 const ending = new AbortController()
 void once(process, 'SIGTERM').then(() => ending.abort())
 await streams.run({ signal: ending.signal })
