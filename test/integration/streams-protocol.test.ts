@@ -231,23 +231,23 @@ test('an application that is stopped by one instance stops everywhere', async ({
     if (line === 'bad') throw new Error('I do not like this line')
   })
   const topology = builder.build()
-  const [a, b] = ['a', 'b'].map((name) => {
+  const all = ['a', 'b', 'c'].map((name) => {
     const streams = cluster.streams(topology, name, {
       groupProtocol: 'streams',
       onUncaughtError: 'stop-application',
     })
     streams.closed.catch(() => undefined)
     return streams
-  }) as [KafkaStreams, KafkaStreams]
-  await a.start()
-  await b.start()
-  await until(() => taskIds(a).length === 2 && taskIds(b).length === 2, signal)
+  })
+  for (const streams of all) await streams.start()
+  // Two have two each, and one has none.
+  await until(() => all.filter((streams) => taskIds(streams).length === 2).length === 2, signal)
   await cluster.write('lines', ['bad'])
-  const outcomes = await Promise.allSettled([a.closed, b.closed])
+  const outcomes = await Promise.allSettled(all.map(({ closed }) => closed))
   const codes = outcomes.map((outcome) =>
     outcome.status === 'rejected' ? (outcome.reason as { code: string }).code : 'closed',
   )
-  expect(codes.sort()).toEqual(['APPLICATION_STOPPED', 'PROCESSING_FAILED'])
+  expect(codes.sort()).toEqual(['APPLICATION_STOPPED', 'APPLICATION_STOPPED', 'PROCESSING_FAILED'])
 })
 
 test(
