@@ -119,8 +119,10 @@ test.for(['at-least-once', 'exactly-once'])(
       const answers = await Promise.all(words.map(([word]) => get(`${path}/keys/${word}`)))
       return answers.every(({ body }, index) => body.value === words[index]?.[1])
     }, signal)
-    // What a killed owner has not written to the changelog is counted again by the next one.
+    // What a killed owner has not written and committed is counted again by the next one.
     await until(async () => isEqual(counts, await flushedCounts(cluster)), signal)
+    const read = ['lines', 'word-count-word-counts-repartition']
+    await until(() => cluster.hasCommitted('word-count', ...read), signal)
     await until(async () => (await metric(url, 'millpond_standby_lag_records')) === 0, signal)
     await until(async () => (await get(`${killed}/readyz`)).status === 200, signal)
     const owned = await Promise.all(words.map(([word]) => get(`${path}/keys/${word}`)))

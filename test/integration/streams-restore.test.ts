@@ -29,7 +29,10 @@ test('after a crash the other instance restores from the changelog, and no count
     async () => (await cluster.read('word-count-word-counts-changelog')).length >= 10,
     signal,
   )
-  await until(() => a.metrics.commits.value > 0, signal)
+  await until(
+    () => cluster.hasCommitted('word-count', 'lines', 'word-count-word-counts-repartition'),
+    signal,
+  )
   network.cut()
 
   const restored: RestoreProgress[] = []
@@ -44,7 +47,7 @@ test('after a crash the other instance restores from the changelog, and no count
   expect(ends.reduce((sum, one) => sum + one.restored, 0)).toBeGreaterThanOrEqual(10)
   await cluster.write('lines', ['to be'])
   await until(async () => isEqual({ ...counts, to: 5, be: 3 }, await held(b)), signal)
-}, 30_000)
+}, 60_000)
 
 test('a restart after a clean stop replays nothing and counts nothing twice', async ({
   signal,

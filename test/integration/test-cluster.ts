@@ -10,7 +10,7 @@ import { Admin } from '../../src/client/admin.ts'
 import { Fetcher } from '../../src/client/fetcher.ts'
 import type { Isolation } from '../../src/client/isolation.ts'
 import { KafkaClient } from '../../src/client/kafka-client.ts'
-import { listOffsets } from '../../src/client/offsets.ts'
+import { fetchCommittedOffsets, listOffsets } from '../../src/client/offsets.ts'
 import { Producer } from '../../src/client/producer.ts'
 import { KafkaStreams, type Topology } from '../../src/index.ts'
 import { metadata } from '../../src/protocol/messages/3-metadata.ts'
@@ -198,11 +198,25 @@ export class TestCluster implements AsyncDisposable {
     await this.producer.flush()
   }
 
+  /** True: an application has committed all that is in these topics. */
+  async hasCommitted(application: string, ...shorts: readonly string[]): Promise<boolean> {
+    const all = await this.#partitionsOf(shorts.map((short) => this.name(short)))
+    const ends = await listOffsets(this.client, all, 'latest')
+    const committed = await fetchCommittedOffsets(this.client, this.name(application), all)
+    return [...ends].every(([partition, end]) => (committed.get(partition)?.offset ?? 0) === end)
+  }
+
+  async #partitionsOf(topics: readonly string[]): Promise<{ topic: string; partition: number }[]> {
+    const metadata = await this.client.topicMetadata(topics)
+    return topics.flatMap((topic) =>
+      Array.from(metadata.get(topic)?.partitions ?? [], (_, partition) => ({ topic, partition })),
+    )
+  }
+
   /** Everything that is in the topic now; under `read_committed` what was committed of it, when that is decided. */
   async read(short: string, isolation: Isolation = 'read_uncommitted'): Promise<ReadRecord[]> {
     const topic = this.name(short)
-    const partitions = (await this.client.topicMetadata([topic])).get(topic)?.partitions.length ?? 0
-    const all = Array.from({ length: partitions }, (_, partition) => ({ topic, partition }))
+    const all = await this.#partitionsOf([topic])
     const ends = await listOffsets(this.client, all, 'latest')
     await using fetcher = new Fetcher(this.client, { isolation })
     fetcher.assign(all.map((one) => ({ ...one, offset: 'earliest' as const })))
