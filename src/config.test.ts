@@ -116,19 +116,19 @@ test.each([
   ],
   [
     { ...least, onProcessingError: 'retry' },
-    `The option onProcessingError is not valid: it must be 'fail' or 'continue', not "retry", or a function.`,
+    `The option onProcessingError is not valid: it must be 'fail', 'continue' or a function, not "retry".`,
   ],
   [
     { ...least, onProductionError: null },
-    `The option onProductionError is not valid: it must be 'fail' or 'continue', not null, or a function.`,
+    `The option onProductionError is not valid: it must be 'fail', 'continue' or a function, not null.`,
   ],
   [
     { ...least, onUncaughtError: 'replace' },
-    `The option onUncaughtError is not valid: it must be 'replace-worker' or 'stop-instance' or 'stop-application', not "replace", or a function.`,
+    `The option onUncaughtError is not valid: it must be 'replace-worker', 'stop-instance', 'stop-application' or a function, not "replace".`,
   ],
   [
     { ...least, onDeserializationError: 'skip' },
-    `The option onDeserializationError is not valid: it must be 'fail' or 'continue', not "skip", or a function.`,
+    `The option onDeserializationError is not valid: it must be 'fail', 'continue' or a function, not "skip".`,
   ],
   [
     { ...least, endpoint: { host: 'localhost', port: 0 } },

@@ -213,11 +213,12 @@ type Check = (value: unknown) => string | undefined
 const invalid = (option: string, detail: string): StreamsError =>
   new StreamsError('CONFIG_INVALID', { option, detail })
 
-function integer(least: number, most: number, unit: string): Check {
+/** `alternative` is for the message: what else is allowed, which the caller has looked for. */
+function integer(least: number, most: number, unit: string, alternative = ''): Check {
   return (value) =>
     Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most
       ? undefined
-      : `it must be a whole number of ${unit} from ${least}${most === Number.MAX_SAFE_INTEGER ? '' : ` to ${most}`}, not ${shownValue(value)}`
+      : `it must be a whole number of ${unit} from ${least}${most === Number.MAX_SAFE_INTEGER ? '' : ` to ${most}`}${alternative}, not ${shownValue(value)}`
 }
 
 function oneOf(...allowed: readonly string[]): Check {
@@ -227,7 +228,17 @@ function oneOf(...allowed: readonly string[]): Check {
       : `it must be ${allowed.map((one) => `'${one}'`).join(' or ')}, not ${shownValue(value)}`
 }
 
-const milliseconds = (least: number): Check => integer(least, 2 ** 31 - 1, 'milliseconds')
+/** One of the words, or a function. */
+function handler(...allowed: readonly string[]): Check {
+  const words = allowed.map((one) => `'${one}'`).join(', ')
+  return (value) =>
+    typeof value === 'function' || allowed.includes(value as string)
+      ? undefined
+      : `it must be ${words} or a function, not ${shownValue(value)}`
+}
+
+const timeMax = 2 ** 31 - 1
+const milliseconds = (least: number): Check => integer(least, timeMax, 'milliseconds')
 
 const text: Check = (value) =>
   typeof value === 'string' && value.length > 0
@@ -308,10 +319,10 @@ const rackAwareAssignmentTags: Check = (value) =>
 const replicationFactor: Check = (value) =>
   value === -1
     ? undefined
-    : integer(1, 32_767, 'replicas')(value)?.concat(", or -1 for the brokers' default")
+    : integer(1, 32_767, 'replicas', " or -1 for the brokers' default")(value)
 
 const maxTaskIdle: Check = (value) =>
-  value === -1 ? undefined : milliseconds(0)(value)?.concat(', or -1 to never wait')
+  value === -1 ? undefined : integer(0, timeMax, 'milliseconds', ' or -1 to never wait')(value)
 
 const topicConfigs: Check = (value) =>
   typeof value === 'object' &&
@@ -321,15 +332,9 @@ const topicConfigs: Check = (value) =>
     ? undefined
     : `it must be an object of strings, such as { 'min.insync.replicas': '2' }, not ${shownValue(value)}`
 
-const errorHandler: Check = (value) =>
-  typeof value === 'function'
-    ? undefined
-    : oneOf('fail', 'continue')(value)?.concat(', or a function')
+const errorHandler = handler('fail', 'continue')
 
-const uncaughtErrorHandler: Check = (value) =>
-  typeof value === 'function'
-    ? undefined
-    : oneOf('replace-worker', 'stop-instance', 'stop-application')(value)?.concat(', or a function')
+const uncaughtErrorHandler = handler('replace-worker', 'stop-instance', 'stop-application')
 
 /** More threads than any machine has cores are a mistake. */
 const workersMax = 1024
