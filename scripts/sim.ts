@@ -5,6 +5,7 @@
  *     npm run sim -- --seed 1 --runs 20 --program stream-left-join
  *     npm run sim -- --seed 77 --trace /tmp/77.txt    # one run again, line by line
  *     npm run sim -- --workers 3 --runs 100           # so many workers in each instance
+ *     npm run sim -- --seeds 3,19,77                  # just these
  */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -13,6 +14,7 @@ import { simulate, SimulationFailure } from '../test/simulation/simulation.ts'
 const { values } = parseArgs({
   options: {
     seed: { type: 'string' },
+    seeds: { type: 'string' },
     runs: { type: 'string', default: '1' },
     workers: { type: 'string' },
     trace: { type: 'string' },
@@ -23,8 +25,10 @@ const { values } = parseArgs({
 
 const firstSeed = Number(values.seed ?? Math.floor(Math.random() * 2 ** 31))
 const runs = Number(values.runs)
-if (!Number.isSafeInteger(firstSeed) || !Number.isSafeInteger(runs) || runs < 1) {
-  console.error('--seed and --runs are whole numbers')
+const seeds =
+  values.seeds?.split(',').map(Number) ?? Array.from({ length: runs }, (_, at) => firstSeed + at)
+if (seeds.length === 0 || !seeds.every(Number.isSafeInteger)) {
+  console.error('--seed, --seeds and --runs are whole numbers')
   process.exit(2)
 }
 
@@ -68,7 +72,7 @@ process.on('unhandledRejection', (error) => {
 const startedAt = performance.now()
 const failed: number[] = []
 let count = 0
-for (let seed = firstSeed; seed < firstSeed + runs; seed += 1) {
+for (const seed of seeds) {
   count += 1
   const isRight = await runOne(seed)
   if (unhandled !== undefined) console.error(`seed ${seed} left a rejection to nobody:`, unhandled)
@@ -78,5 +82,5 @@ for (let seed = firstSeed; seed < firstSeed + runs; seed += 1) {
 }
 const seconds = Math.round((performance.now() - startedAt) / 1000)
 const outcome = failed.length === 0 ? 'all right' : `failed: ${failed.join(', ')}`
-console.log(`${count} runs from seed ${firstSeed} in ${seconds} s, ${outcome}`)
+console.log(`${count} runs from seed ${seeds[0]} in ${seconds} s, ${outcome}`)
 process.exitCode = failed.length === 0 ? 0 : 1

@@ -7,12 +7,12 @@ const frameBytesMax = 100 * 1024 * 1024
 /** Tells of each request of an instance, at the moment in which it gives it away. */
 export class InstanceRequests implements WireTap {
   readonly #instances: readonly SimulatedInstance[]
-  readonly #tell: (instance: SimulatedInstance, frame: Buffer) => void
+  readonly #tell: (instance: SimulatedInstance, frame: Buffer, connection: number) => void
   readonly #requests = new Map<number, FrameBuffer>()
 
   constructor(
     instances: readonly SimulatedInstance[],
-    tell: (instance: SimulatedInstance, frame: Buffer) => void,
+    tell: (instance: SimulatedInstance, frame: Buffer, connection: number) => void,
   ) {
     this.#instances = instances
     this.#tell = tell
@@ -25,7 +25,7 @@ export class InstanceRequests implements WireTap {
     this.#requests.set(connection, frames)
     frames.push(bytes)
     for (let frame = frames.next(); frame !== undefined; frame = frames.next()) {
-      this.#tell(instance, frame)
+      this.#tell(instance, frame, connection)
     }
   }
 }

@@ -19,6 +19,7 @@ import {
   type ProgramMaker,
   type Rows,
 } from './program.ts'
+import type { SentRecord } from './sent-records.ts'
 import { closingRecords } from './window-programs.ts'
 
 /**
@@ -272,7 +273,17 @@ export function streamJoin(kind: 'inner' | 'left'): ProgramMaker {
       // A click that comes when the time of its views is over by the clock of the stream goes on alone at once,
       // whatever the grace is: as in Java. Which of two topics is read first is left to chance.
       ...(kind === 'left' && {
-        mayHave: (key, value) => key.endsWith('/nobody') && value === '1',
+        mayHave: (key, value, sent) => {
+          const click = sent.all.find((record) => `${record.value}/nobody` === key)
+          const isLate = (than: SentRecord): boolean =>
+            sent.all.some(
+              ({ value: what, partition, timestamp }) =>
+                what !== 'closing' &&
+                partition === than.partition &&
+                timestamp > than.timestamp + nearMs,
+            )
+          return value === '1' && click !== undefined && isLate(click)
+        },
       }),
       // Its stores have no names for questions.
       someKey: () => '',

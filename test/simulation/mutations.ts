@@ -1,9 +1,13 @@
+import type { SimulationPlan } from './plan.ts'
+
 /**
  * Breaks the engine on purpose, a line or two at a time, to see how many seeds the simulation needs until a run is red:
  * a judge that lets all of them pass judges nothing. `scripts/sim-mutations.ts` runs them.
  */
 export interface Mutation {
   readonly name: string
+  /** Where it could make a difference: only such seeds are run. Default: anywhere. */
+  readonly where?: (plan: SimulationPlan) => boolean
   /** What is replaced, in which file. Each text is there exactly once. */
   readonly edits: readonly { readonly file: string; readonly text: string; readonly by: string }[]
 }
@@ -14,6 +18,17 @@ const edit = (
   by: string,
 ): { readonly file: string; readonly text: string; readonly by: string } => ({ file, text, by })
 
+const isExactlyOnce = ({ guarantee }: SimulationPlan): boolean => guarantee === 'exactly-once'
+const isClassic = ({ groupProtocol }: SimulationPlan): boolean => groupProtocol === 'classic'
+const isStreams = ({ groupProtocol }: SimulationPlan): boolean => groupProtocol === 'streams'
+const hasSeveral = ({ instanceCount }: SimulationPlan): boolean => instanceCount > 1
+/** Somebody is replaced who lives. */
+const mayBeReplaced = (plan: SimulationPlan): boolean =>
+  plan.faults.some((fault) => ['pause', 'isolate', 'deafen'].includes(fault))
+const hasCopies = (plan: SimulationPlan): boolean => hasSeveral(plan) && plan.standbyReplicas > 0
+const mayKill = (plan: SimulationPlan): boolean =>
+  plan.faults.some((fault) => ['kill', 'kill-inside', 'power-off'].includes(fault))
+
 const classicMember = 'src/group/classic-member.ts'
 const streamsMember = 'src/group/streams-member.ts'
 const worker = 'src/runtime/stream-worker.ts'
@@ -22,6 +37,7 @@ const workerCommit = 'src/runtime/worker-commit.ts'
 export const mutations: readonly Mutation[] = [
   {
     name: 'a member acknowledges before it has revoked (classic)',
+    where: (plan) => isClassic(plan) && hasSeveral(plan),
     edits: [
       edit(classicMember, 'await handlers.onRevoke(revoked)', 'void handlers.onRevoke(revoked)'),
       edit(classicMember, 'await handlers.onAssign(target,', 'void handlers.onAssign(target,'),
@@ -29,6 +45,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a member acknowledges before it has revoked (streams)',
+    where: (plan) => isStreams(plan) && hasSeveral(plan),
     edits: [
       edit(streamsMember, 'await handlers.onRevoke(revoked)', 'void handlers.onRevoke(revoked)'),
       edit(streamsMember, 'await handlers.onAssign(tasks,', 'void handlers.onAssign(tasks,'),
@@ -36,6 +53,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a member leaves before it has committed',
+    where: isClassic,
     edits: [
       edit(
         classicMember,
@@ -46,6 +64,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a revocation is lost',
+    where: (plan) => isClassic(plan) && hasSeveral(plan),
     edits: [
       edit(
         classicMember,
@@ -56,6 +75,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a task is given away while its owner has it',
+    where: (plan) => isClassic(plan) && hasSeveral(plan),
     edits: [
       edit(
         'src/group/assignor/tasks-in-transit.ts',
@@ -66,6 +86,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a lost member keeps its tasks',
+    where: mayBeReplaced,
     edits: [
       edit(
         worker,
@@ -76,6 +97,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a transaction goes on after the membership was lost',
+    where: (plan) => isExactlyOnce(plan) && mayBeReplaced(plan),
     edits: [
       edit(
         worker,
@@ -101,6 +123,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'offsets are committed beside the transaction',
+    where: isExactlyOnce,
     edits: [
       edit(
         workerCommit,
@@ -111,6 +134,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'stores hear of a commit before it is one',
+    where: isExactlyOnce,
     edits: [
       edit(
         workerCommit,
@@ -141,6 +165,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'what aborted transactions wrote is read',
+    where: isExactlyOnce,
     edits: [
       edit(
         'src/client/committed-runs.ts',
@@ -157,6 +182,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a member counts as one after its session',
+    where: (plan) => hasSeveral(plan) && mayBeReplaced(plan),
     edits: [
       edit(
         'src/group/session-lease.ts',
@@ -167,6 +193,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a copy becomes active without its last records',
+    where: hasCopies,
     edits: [
       edit(
         'src/runtime/changelog-reader.ts',
@@ -177,18 +204,18 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    name: 'a copy becomes active as if it had read to the end',
+    name: 'a copy goes on one record too far',
     edits: [
       edit(
-        'src/runtime/standby-reader.ts',
-        'this.#endOf(followed)\n      this.#followed.delete(key)',
-        'followed.task.passOver(followed.changelog, this.#endOf(followed) ?? 0)\n' +
-          'this.#followed.delete(key)',
+        'src/task/state-manager.ts',
+        'if (offset < changelog.position ||',
+        'if ((offset <= changelog.position && offset > 0) ||',
       ),
     ],
   },
   {
     name: 'a broker takes records of an older epoch',
+    where: (plan) => isExactlyOnce(plan) && mayBeReplaced(plan),
     edits: [
       edit(
         'src/broker/producer-states.ts',
@@ -199,6 +226,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a broker takes offsets of an older generation into a transaction',
+    where: (plan) => isExactlyOnce(plan) && hasSeveral(plan) && mayBeReplaced(plan),
     edits: [
       edit(
         'src/broker/group-coordinator.ts',
@@ -209,6 +237,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a broker gives a task away while its owner has it (streams)',
+    where: (plan) => isStreams(plan) && hasSeveral(plan),
     edits: [
       edit(
         'src/broker/streams-reconciliation.ts',
@@ -239,6 +268,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a store is marked as further than its rows',
+    where: mayKill,
     edits: [
       edit(
         'src/store/write-behind.ts',
@@ -253,6 +283,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a task moves before its new owner has caught up',
+    where: (plan) => isClassic(plan) && hasSeveral(plan),
     edits: [
       edit(
         'src/group/assignor/movements.ts',
@@ -273,6 +304,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a member sleeps when it has to join again',
+    where: (plan) => isClassic(plan) && hasSeveral(plan),
     edits: [
       edit(
         classicMember,
@@ -282,17 +314,8 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    name: 'a producer sleeps when its transaction has the partition',
-    edits: [
-      edit(
-        'src/client/transaction-manager.ts',
-        'for (const key of wanted.keys()) this.#added.add(key)\n        this.listener?.()',
-        'for (const key of wanted.keys()) this.#added.add(key)',
-      ),
-    ],
-  },
-  {
     name: 'a copy that is cut off keeps bounds',
+    where: (plan) => hasCopies(plan) && mayBeReplaced(plan),
     edits: [edit('src/runtime/local-worker.ts', 'isCutOff: this.#worker.isCutOff,', '')],
   },
 ]

@@ -157,8 +157,12 @@ function pick<T>(random: Random, items: readonly T[]): T {
   return items[randomInteger(random, items.length)] as T
 }
 
-/** True: nothing may be processed twice. */
-export function isExact({ guarantee, faults, program }: SimulationPlan): boolean {
-  if (guarantee === 'exactly-once' || program.result === 'latest') return true
-  return faults.every((fault) => gentle.includes(fault))
+/** True: nothing is processed twice. */
+export function isOnce({ guarantee, faults }: SimulationPlan): boolean {
+  return guarantee === 'exactly-once' || faults.every((fault) => gentle.includes(fault))
+}
+
+/** True: the result must be that of processing everything once. */
+export function isExact(plan: SimulationPlan): boolean {
+  return plan.program.result === 'latest' || isOnce(plan)
 }

@@ -80,7 +80,10 @@ export type Consistency = Pick<QueryOptions, 'consistency' | 'maxLag'>
 export interface NextRecord extends Pick<SentRecord, 'topic' | 'key' | 'value'> {
   /** Milliseconds; less than 0: of the future. Default 0. */
   readonly ageMs?: number
-  /** True: no other record of its key has the same time. */
+  /**
+   * True: no other record of its key has the same time where records may be processed twice, since it matters then
+   * what was there before.
+   */
   readonly isDistinct?: boolean
 }
 

@@ -5,6 +5,7 @@ import type { SimulatedInstance } from '../../src/testing/simulated-instance.ts'
 import type { Answered } from './answered-requests.ts'
 import { ChangelogWatch } from './changelog-watch.ts'
 import type { CommitWatch } from './commit-watch.ts'
+import type { JoinWatch } from './join-watch.ts'
 import type { OwnershipWatch } from './ownership-watch.ts'
 import { isExact, type SimulationPlan } from './plan.ts'
 import type { Consistency, Rows } from './program.ts'
@@ -45,6 +46,7 @@ export class ReadWatch {
   readonly #sent: SentRecords
   readonly #commits: CommitWatch
   readonly #ownership: OwnershipWatch
+  readonly #joins: JoinWatch
   readonly #random: Random
   readonly #onBreach: (what: string) => void
   /** Undefined: the values of a key have no order. */
@@ -60,6 +62,7 @@ export class ReadWatch {
     sent: SentRecords
     commits: CommitWatch
     ownership: OwnershipWatch
+    joins: JoinWatch
     applicationId: string
     random: Random
     onBreach: (what: string) => void
@@ -71,6 +74,7 @@ export class ReadWatch {
     this.#sent = options.sent
     this.#commits = options.commits
     this.#ownership = options.ownership
+    this.#joins = options.joins
     this.#random = options.random
     this.#onBreach = options.onBreach
     const { copy } = plan.program
@@ -179,7 +183,7 @@ export class ReadWatch {
     if (this.#changelog === undefined || consistency === 'any' || now < wokeAt + wakesWithinMs)
       return undefined
     const isWitness = this.#ownership.isWitness(instance, now)
-    if (!isWitness && !this.#givesUpInTime) return undefined
+    if (!isWitness && !this.#givesUpInTime(instance)) return undefined
     const isSlow = this.#plan.faults.includes('slow-network')
     const hearsMs = isSlow ? hearsSlowlyWithinMs : hearsWithinMs
     const staleMs = isWitness ? hearsMs : this.#plan.sessionTimeout + hearsMs
@@ -197,9 +201,9 @@ export class ReadWatch {
    * Whoever is cut off stops to answer before the group gives its tasks to others: but for a member that waits for a
    * rebalance, and where the broker forgets its groups, which lets others begin at once.
    */
-  get #givesUpInTime(): boolean {
-    const { groupProtocol, faults } = this.#plan
-    return groupProtocol === 'streams' && !faults.some((fault) => fault.startsWith('broker'))
+  #givesUpInTime(instance: SimulatedInstance): boolean {
+    const mayForget = this.#plan.faults.some((fault) => fault.startsWith('broker'))
+    return !mayForget && !this.#joins.isJoining(instance)
   }
 
   #order(answer: string | undefined): number {

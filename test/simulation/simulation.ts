@@ -16,9 +16,10 @@ import { AnsweredRequests } from './answered-requests.ts'
 import { CommitWatch } from './commit-watch.ts'
 import { FaultInjector } from './fault-injector.ts'
 import { InstanceRequests } from './instance-requests.ts'
+import { JoinWatch } from './join-watch.ts'
 import { MoveWatch } from './move-watch.ts'
 import { OwnershipWatch } from './ownership-watch.ts'
-import { describePlan, isExact, randomPlan, type SimulationPlan } from './plan.ts'
+import { describePlan, isExact, isOnce, randomPlan, type SimulationPlan } from './plan.ts'
 import { rowsOrNone, type NextRecord, type Rows } from './program.ts'
 import { ReadWatch } from './read-watch.ts'
 import { ReleaseWatch } from './release-watch.ts'
@@ -110,6 +111,7 @@ class Simulation {
   readonly #instances: SimulatedInstance[] = []
   readonly #ownership: OwnershipWatch
   readonly #releases: ReleaseWatch
+  readonly #joins: JoinWatch
   readonly #reads: ReadWatch
   readonly #moves: MoveWatch
   #breach: string | undefined
@@ -136,6 +138,7 @@ class Simulation {
       isWitness: (instance) => this.#ownership.isWitness(instance, cluster.time.now),
       onBreach: (what) => this.#fail(what),
     })
+    this.#joins = new JoinWatch({ areAlone: plan.workers === 1 })
     this.#reads = new ReadWatch({
       plan,
       cluster,
@@ -144,6 +147,7 @@ class Simulation {
       sent: this.#sent,
       commits: this.#commits,
       ownership: this.#ownership,
+      joins: this.#joins,
       random: seededRandom(options.seed),
       onBreach: (what) => this.#fail(what),
     })
@@ -162,11 +166,12 @@ class Simulation {
       this.#commits.heard(answered)
       this.#reads.heard(answered)
     })
-    const requests = new InstanceRequests(this.#instances, (instance, frame) => {
+    const requests = new InstanceRequests(this.#instances, (instance, frame, connection) => {
+      this.#joins.heard(instance, frame, connection)
       this.#releases.heard(instance, frame)
       this.#moves.heard(frame)
     })
-    cluster.network.taps.push(answers, requests)
+    cluster.network.taps.push(answers, requests, this.#joins)
     for (const [name, partitions] of program.inputs) {
       await cluster.createTopic({ name }, { partitions })
     }
@@ -265,7 +270,8 @@ class Simulation {
 
   #sendOne({ ageMs = 0, isDistinct = false, ...record }: NextRecord): void {
     const time = this.#cluster.now - ageMs
-    const timestamp = isDistinct ? this.#sent.freeTime({ ...record, timestamp: time }) : time
+    const mustDiffer = isDistinct && !isOnce(this.#plan)
+    const timestamp = mustDiffer ? this.#sent.freeTime({ ...record, timestamp: time }) : time
     const sent = this.#sent.add({ ...record, timestamp })
     const value = sent.value === null ? null : Buffer.from(sent.value)
     this.#producer.send(sent.topic, sent.partition, Buffer.from(sent.key), value, timestamp, [])

@@ -133,14 +133,35 @@ const versionAgeMsMax = 8_000
 /** Of the moments at which a key had a version, one in so many is asked about. */
 const asOfEach = 7
 
-/** The record that was valid at that time: of those with the latest timestamp the last. */
-function versionAsOf(records: readonly SentRecord[], asOf: number): SentRecord | undefined {
-  let valid: SentRecord | undefined
-  for (const record of records) {
-    if (record.timestamp > asOf) continue
-    if (valid === undefined || record.timestamp >= valid.timestamp) valid = record
+/** What a key was at which times, as the records say that came one after the other; null: it was deleted then. */
+function timelineOf(records: readonly SentRecord[]): Map<number, string | null> {
+  const timeline = new Map<number, string | null>()
+  for (const { timestamp, value } of records) {
+    if (value === null && isForgotten(timeline, timestamp)) timeline.delete(timestamp)
+    else timeline.set(timestamp, value)
   }
-  return valid
+  return timeline
+}
+
+/**
+ * As in Java, nothing is left of a deletion at the very time of the latest version when nothing was valid before that:
+ * an older version that comes later is then valid for longer.
+ */
+function isForgotten(timeline: ReadonlyMap<number, string | null>, timestamp: number): boolean {
+  const isLatest = [...timeline.keys()].every((time) => time <= timestamp)
+  if (!isLatest || typeof timeline.get(timestamp) !== 'string') return false
+  return typeof versionAsOf(timeline, timestamp - 1)?.value !== 'string'
+}
+
+/** What was valid at that time. */
+function versionAsOf(
+  timeline: ReadonlyMap<number, string | null>,
+  asOf: number,
+): { value: string | null; timestamp: number } | undefined {
+  const times = [...timeline.keys()].filter((time) => time <= asOf)
+  if (times.length === 0) return undefined
+  const timestamp = Math.max(...times)
+  return { value: timeline.get(timestamp) ?? null, timestamp }
 }
 
 /** Keeps all values of each key with their times, which come in any order. Rows: `<key>` and `<key>@<time>`. */
@@ -168,7 +189,6 @@ export const versionsByKey: ProgramMaker = (size) => {
       key: `k${randomInteger(random, keys)}`,
       value: random.next() < 0.1 ? null : `v${(count += 1)}`,
       ageMs: random.next() < 0.4 ? randomInteger(random, versionAgeMsMax) : 0,
-      // A deletion at the very time of a version is forgotten when an older version comes, as in Java.
       isDistinct: true,
     }),
     rows: async (streams, sent) => {
@@ -191,11 +211,12 @@ export const versionsByKey: ProgramMaker = (size) => {
     expected: (sent) => {
       const rows: Rows = new Map()
       for (const [key, records] of sent.byKey(input.name)) {
-        const latest = versionAsOf(records, Infinity)
+        const timeline = timelineOf(records)
+        const latest = versionAsOf(timeline, Infinity)
         if (typeof latest?.value === 'string')
           rows.set(key, `${latest.value} since ${latest.timestamp}`)
         for (const asOf of moments(records)) {
-          const value = versionAsOf(records, asOf)?.value
+          const value = versionAsOf(timeline, asOf)?.value
           if (typeof value === 'string') rows.set(`${key}@${asOf}`, value)
         }
       }
