@@ -29,6 +29,9 @@ const standbySliceMs = 2
 /** The loop looks around at least this often when nothing wakes it: for wall-clock punctuations. */
 const idleMsMax = 100
 
+/** Why the other waits of a rest end: without a reason, each would make an exception with its stack. */
+const restIsOver = new Error('a rest of the worker is over')
+
 /** Upper bounds, in seconds, of the time between two breaths of the event loop. */
 const turnBoundsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5]
 
@@ -311,7 +314,7 @@ export class StreamWorker implements MembershipHandlers {
     const waits = this.#tasks.waits({ restoring, maxMs, signal })
     waits.push(this.#wakeUp.wait(signal))
     await Promise.race(waits)
-    stop.abort()
+    stop.abort(restIsOver)
     await Promise.all(waits)
   }
 
