@@ -33,6 +33,8 @@ export class FaultInjector {
   readonly #pending = new Set<() => void>()
   /** Instances that are away on purpose, or whose disk fails. */
   readonly #away = new Set<SimulatedInstance>()
+  /** Their next commit does not come through. */
+  readonly #silenced = new Set<SimulatedInstance>()
   #isBrokerAway = false
   #hasEnded = false
 
@@ -99,6 +101,9 @@ export class FaultInjector {
         network.block(from, to)
         return this.#later(this.#silenceMs(instance), () => network.unblock(from, to))
       }
+      case 'silence-commit':
+        this.#silenced.add(instance)
+        return
       case 'slow-network':
         network.pace.maxMs = slowMs
         return this.#later(3000, () => {
@@ -129,6 +134,17 @@ export class FaultInjector {
       default:
         return fault satisfies never
     }
+  }
+
+  /** A request that ends a transaction, or commits offsets, is under way from this instance. */
+  commits(instance: SimulatedInstance): void {
+    if (!this.#silenced.delete(instance) || this.#hasEnded) return
+    const { network } = this.#cluster
+    const isDeaf = this.#random.next() < 0.5
+    const [from, to] = isDeaf ? ['broker', instance.name] : [instance.name, 'broker']
+    this.#cluster.time.note('simulation', `a commit of ${instance.name} goes astray`)
+    network.block(from, to)
+    this.#later(this.#silenceMs(instance), () => network.unblock(from, to))
   }
 
   /** Starts again what has ended by itself: after a while, or `now`. */

@@ -24,8 +24,12 @@ const isStreams = ({ groupProtocol }: SimulationPlan): boolean => groupProtocol 
 const hasSeveral = ({ instanceCount }: SimulationPlan): boolean => instanceCount > 1
 /** Somebody is replaced who lives. */
 const mayBeReplaced = (plan: SimulationPlan): boolean =>
-  plan.faults.some((fault) => ['pause', 'isolate', 'deafen'].includes(fault))
+  plan.faults.some((fault) => ['pause', 'isolate', 'deafen', 'silence-commit'].includes(fault))
 const hasCopies = (plan: SimulationPlan): boolean => hasSeveral(plan) && plan.standbyReplicas > 0
+/** Without a broker that forgets its groups, which excuses much. */
+const mayBeSilenced = (plan: SimulationPlan): boolean =>
+  plan.faults.some((fault) => ['isolate', 'deafen', 'silence-commit'].includes(fault)) &&
+  !plan.faults.some((fault) => fault.startsWith('broker'))
 const mayKill = (plan: SimulationPlan): boolean =>
   plan.faults.some((fault) => ['kill', 'kill-inside', 'power-off'].includes(fault))
 
@@ -134,7 +138,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'stores hear of a commit before it is one',
-    where: isExactlyOnce,
+    where: (plan) => isExactlyOnce(plan) && plan.faults.includes('silence-commit'),
     edits: [
       edit(
         workerCommit,
@@ -315,7 +319,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a copy that is cut off keeps bounds',
-    where: (plan) => hasCopies(plan) && mayBeReplaced(plan),
+    where: (plan) => isExactlyOnce(plan) && hasCopies(plan) && mayBeSilenced(plan),
     edits: [edit('src/runtime/local-worker.ts', 'isCutOff: this.#worker.isCutOff,', '')],
   },
 ]

@@ -14,6 +14,7 @@ export type Fault =
   | 'cut'
   | 'isolate'
   | 'deafen'
+  | 'silence-commit'
   | 'slow-network'
   | 'broker-kill'
   | 'broker-restart'
@@ -44,6 +45,7 @@ const harsh: readonly Fault[] = [
   'cut',
   'isolate',
   'deafen',
+  'silence-commit',
   'disk-write',
   'disk-full',
 ]
@@ -57,7 +59,7 @@ const ofBroker: readonly Fault[] = ['broker-kill', 'broker-restart']
 const gatheringMs = 6_000
 
 /** Who does not hear of the new group in time: these do not go with it. */
-const silencing: readonly Fault[] = ['pause', 'isolate', 'deafen', 'slow-network']
+const silencing: readonly Fault[] = ['pause', 'isolate', 'deafen', 'silence-commit', 'slow-network']
 
 /** Everything about a run that is decided before it begins. */
 export interface SimulationPlan {

@@ -7,6 +7,9 @@ import { fetchCommittedOffsets } from '../../src/client/offsets.ts'
 import { Producer } from '../../src/client/producer.ts'
 import { createPartitions } from '../../src/client/topic-admin.ts'
 import { isStreamsError } from '../../src/errors.ts'
+import { endTxn } from '../../src/protocol/messages/26-end-txn.ts'
+import { txnOffsetCommit } from '../../src/protocol/messages/28-txn-offset-commit.ts'
+import { offsetCommit } from '../../src/protocol/messages/8-offset-commit.ts'
 import { days, serdes, topic } from '../../src/index.ts'
 import { simulatedCluster, type SimulatedCluster } from '../../src/testing/simulated-cluster.ts'
 import type { SimulatedInstance } from '../../src/testing/simulated-instance.ts'
@@ -168,6 +171,7 @@ class Simulation {
     })
     const requests = new InstanceRequests(this.#instances, (instance, frame, connection) => {
       this.#joins.heard(instance, frame, connection)
+      if (commits.includes(frame.readInt16BE(0))) this.#injector?.commits(instance)
       this.#releases.heard(instance, frame)
       this.#moves.heard(frame)
     })
@@ -460,5 +464,7 @@ function isOfDisk(failure: unknown): boolean {
 
 /** The highest of what was told of a key, one after the other. */
 const mostOf = (told = '0'): number => Math.max(...told.split('+').map(Number))
+
+const commits: readonly number[] = [endTxn.key, offsetCommit.key, txnOffsetCommit.key]
 
 const rawSerdes = { key: serdes.bytes, value: serdes.bytes }
