@@ -33,9 +33,8 @@ export class WriteGate {
     this.#depth += 1
     if (this.#depth > 1) return
     Atomics.add(this.shared, entriesAt, 1)
-    const before = Atomics.or(this.shared, 0, inside)
-    if ((before & closed) === 0) return
-    this.#leave()
+    // Not inside for a moment and out again: who ends the thread may look just then.
+    if (Atomics.compareExchange(this.shared, 0, 0, inside) === 0) return
     for (;;) Atomics.wait(this.shared, 0, closed)
   }
 
