@@ -1,6 +1,7 @@
 import type { KafkaClient } from '../client/kafka-client.ts'
 import type { TaskId } from '../processor/record-metadata.ts'
 import { parseTaskId } from '../processor/record-metadata.ts'
+import type { StreamTask } from '../task/stream-task.ts'
 import { sourceTopics } from '../topology/topology.ts'
 import type { WorkerTopics } from './worker-topics.ts'
 
@@ -22,7 +23,6 @@ export interface TopicGrowthOptions {
  */
 export class TopicGrowth {
   readonly #options: TopicGrowthOptions
-  readonly #counts = new Map<string, number>()
   #lookedAt = -Infinity
 
   constructor(options: TopicGrowthOptions) {
@@ -37,34 +37,38 @@ export class TopicGrowth {
   }
 
   #isAhead(id: TaskId): boolean {
-    const { client, applicationId, topics } = this.#options
-    const { subtopology, partition } = parseTaskId(id)
+    const { partition } = parseTaskId(id)
+    return this.#topicsOf(id).some((topic) => this.#count(topic) <= partition)
+  }
+
+  #count(topic: string): number {
+    return this.#options.client.partitionCount(topic) ?? 0
+  }
+
+  /** What tasks of its sub-topology read where there is their partition. */
+  #topicsOf(id: TaskId): string[] {
+    const { applicationId, topics } = this.#options
+    const { subtopology } = parseTaskId(id)
     const found = topics.topology.subtopologies.find((one) => one.id === subtopology)
-    return (
-      found !== undefined &&
-      sourceTopics(applicationId, found).some(
-        (topic) => (client.partitionCount(topic) ?? 0) <= partition,
-      )
-    )
+    return found === undefined ? [] : sourceTopics(applicationId, found)
   }
 
   /**
-   * True: a topic has got partitions since this was true last, so that tasks may read more. `now` is of the monotonic
-   * clock. `areAllRead`: false when a task reads nothing, so that the cluster is asked again.
+   * True, once in a while: one of these tasks does not read a topic that has its partition by now. `now` is of the
+   * monotonic clock. While a task reads nothing, the cluster is asked again.
    */
-  hasGrown(now: number, { areAllRead }: { readonly areAllRead: () => boolean }): boolean {
+  hasGrown(now: number, tasks: Iterable<StreamTask>): boolean {
     if (now - this.#lookedAt < lookMs) return false
     this.#lookedAt = now
-    const { client, topics } = this.#options
-    if (!areAllRead()) client.refreshMetadata().catch(() => undefined)
-    const counts = topics.sources.map((topic) => [topic, client.partitionCount(topic)] as const)
-    // While one is not known, tasks would seem to read it no longer.
-    if (counts.some(([, count]) => count === undefined)) return false
-    let hasGrown = false
-    for (const [topic, count = 0] of counts) {
-      if (count > (this.#counts.get(topic) ?? 0)) hasGrown = true
-      this.#counts.set(topic, count)
+    let isIdle = false
+    for (const { id, inputs } of tasks) {
+      const { partition } = parseTaskId(id)
+      isIdle ||= inputs.length === 0
+      const isUnread = (topic: string): boolean => !inputs.some((input) => input.topic === topic)
+      const more = this.#topicsOf(id).filter(isUnread)
+      if (more.some((topic) => this.#count(topic) > partition)) return true
     }
-    return hasGrown
+    if (isIdle) this.#options.client.refreshMetadata().catch(() => undefined)
+    return false
   }
 }

@@ -248,11 +248,9 @@ export class WorkerTasks {
     }
   }
 
-  /** True: topics have got partitions, so that {@link updateInputs} is worth a call. */
+  /** True: topics have got partitions that tasks do not read, so that {@link updateInputs} is worth a call. */
   hasMoreInputs(now: number): boolean {
-    const { tasks } = this.#manager
-    const areAllRead = (): boolean => [...tasks.values()].every(({ inputs }) => inputs.length > 0)
-    return this.#growth.hasGrown(now, { areAllRead })
+    return this.#growth.hasGrown(now, this.#manager.tasks.values())
   }
 
   /**

@@ -266,6 +266,24 @@ test('a task reads those topics that have its partition', () => {
   expect(task.inputs).toEqual([{ topic: 'wide', partition: 1, offsetReset: 'latest' }])
 })
 
+test('a task reads on what it reads, however many partitions there seem to be, and more as it comes', () => {
+  const counts = new Map([['in', 2]])
+  const topology = new InternalTopologyBuilder()
+    .addSource('source', { topics: ['in', 'late'], ...strings })
+    .addProcessor('node', pass, ['source'])
+    .build()
+  const { task } = running(topology, { partitionCount: (topic) => counts.get(topic) ?? 0 })
+  task.addRecords('in', 1, batch(0, [['k', 'v', 1]]), 0)
+  task.process(10, Infinity)
+
+  // A broker that is behind has told of `in`.
+  counts.set('in', 1).set('late', 2)
+  const [subtopology] = topology.subtopologies
+  expect(subtopology && task.updateInputs(subtopology).map(({ topic }) => topic)).toEqual(['late'])
+
+  expect(task.prepareCommit()).toMatchObject([{ topic: 'in', partition: 1, offset: 1 }])
+})
+
 test('internal topics have the application id before their names', () => {
   const topology = new InternalTopologyBuilder()
     .addInternalTopic({ name: 'words-repartition' })

@@ -49,7 +49,9 @@ export class TaskInputs {
     const added: TaskInput[] = []
     this.#inputs = sources.flatMap((source) =>
       topicsOfSource(applicationId, source)
-        .filter((topic) => partitionCount(topic) > partition)
+        // What is read stays: a broker that is behind may tell of fewer, and what was read since the last
+        // commit, and has gone out, would be left out of the next one.
+        .filter((topic) => this.#queues.has(topic) || partitionCount(topic) > partition)
         .map((topic): TaskInput => {
           const input = { topic, partition, offsetReset: source.offsetReset }
           if (this.#queues.has(topic)) return input
