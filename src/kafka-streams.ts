@@ -111,6 +111,7 @@ export class KafkaStreams implements AsyncDisposable {
     this.#view = new InstanceView({
       topology: () => program.topology,
       state: () => this.#state,
+      failure: () => this.#failure,
       workers: () => this.#workers?.workers ?? [],
       global: () => this.#workers?.global,
       self: this.#config.endpoint,

@@ -54,7 +54,8 @@ export function queryableDescriptor(target: QueryTarget, store: string): AnyStor
   const { availability } = target
   if (availability === 'not-started') throw new StreamsError('STREAMS_NOT_STARTED', { store })
   if (availability === 'stopped') {
-    throw new StreamsError('STREAMS_STOPPED', { store, state: availability })
+    const cause = target.failure
+    throw new StreamsError('STREAMS_STOPPED', { store, state: availability }, { cause })
   }
   return descriptor
 }

@@ -77,6 +77,8 @@ export interface PartitionHosts {
  */
 export interface QueryTarget {
   readonly availability: QueryAvailability
+  /** Why it has stopped, when it did so by itself. */
+  readonly failure?: Error | undefined
   /** True once the group has told who holds what for the first time. */
   readonly hostsKnown: boolean
   /** The store as the topology has it; undefined: there is none of that name. */

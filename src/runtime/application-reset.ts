@@ -26,6 +26,8 @@ export interface ResetOptions {
 /** What a reset changes. */
 export interface ResetPlan {
   readonly applicationId: string
+  /** There is a group of that name, or a topic of its own. */
+  readonly isKnown: boolean
   readonly offsets: readonly ResetOffset[]
   readonly deletedTopics: readonly string[]
   /** Topics that were asked for and do not exist. */
@@ -78,10 +80,12 @@ export async function planReset(client: KafkaClient, options: ResetOptions): Pro
   const offsets = await offsetsOf(inputTopics, position)
   const passedOver = await offsetsOf(intermediateTopics, { kind: 'latest' })
   const others = groups.map(({ groupId }) => groupId)
+  const deletedTopics = topicsToDelete([...topics.keys()].sort(), others, options)
   return {
     applicationId,
+    isKnown: listed !== undefined || deletedTopics.length > 0,
     offsets: [...offsets, ...passedOver],
-    deletedTopics: topicsToDelete([...topics.keys()].sort(), others, options),
+    deletedTopics,
     missingTopics: [...inputTopics, ...intermediateTopics].filter((topic) => !topics.has(topic)),
     removedMembers,
     groupProtocol,

@@ -12,6 +12,8 @@ export interface InstanceViewOptions {
   /** Undefined: its module is not imported yet. */
   readonly topology: () => Topology | undefined
   readonly state: () => StreamsState
+  /** Why it has stopped, when it did so by itself. */
+  readonly failure?: () => Error | undefined
   /** None before the start. */
   readonly workers: () => readonly WorkerHandle[]
   /** Undefined before the start, and when there are no global stores in this thread. */
@@ -81,6 +83,10 @@ export class InstanceView {
       default:
         return state satisfies never
     }
+  }
+
+  get failure(): Error | undefined {
+    return this.#options.failure?.()
   }
 
   /** True once the group has told who holds what for the first time. */

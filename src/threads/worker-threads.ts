@@ -163,6 +163,9 @@ export function threadedTarget(
     get availability() {
       return view.availability
     },
+    get failure() {
+      return view.failure
+    },
     get hostsKnown() {
       return view.hostsKnown
     },

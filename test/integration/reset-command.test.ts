@@ -52,6 +52,15 @@ Done. Before the application starts again, its state has to go on every instance
   )
 })
 
+test('an application that nobody knows is told', async () => {
+  const where = ['--application-id', 'ap', '--bootstrap-server', broker.address]
+  await using program = new MillpondProcess('reset', ...where, '--dry-run')
+  expect((await program.result).stdout)
+    .toBe(`application ap: is not known, there is no group of that name and no topic of its own
+Nothing was changed: this was a dry run.
+`)
+})
+
 test('what does not go together, or is no position, is wrong usage', async () => {
   const both = await reset('--to-latest', '--to-earliest')
   expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('cannot be used with')])

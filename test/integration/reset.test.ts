@@ -274,6 +274,7 @@ test('topics that are missing are told, and only internal topics are deleted', a
   expect(offsets.length).toBe(1)
   await executeReset(cluster.client, {
     applicationId: cluster.name('app-2'),
+    isKnown: true,
     offsets,
     deletedTopics: [],
     missingTopics: [],

@@ -278,7 +278,14 @@ test('an instance that failed is not alive, and says so until it is closed', asy
     return answer.status === 503 ? answer : undefined
   }, signal)
   expect(alive.body).toMatchObject({ code: 'STREAMS_STOPPED', state: 'error' })
-  expect((await get(`${store(service)}/keys/to`)).body.code).toBe('STREAMS_STOPPED')
+  const refused = await get(`${store(service)}/keys/to`)
+  expect(refused.body.code).toBe('STREAMS_STOPPED')
+  // Those in the process learn why; others only that it is so.
+  expect(JSON.stringify(refused.body)).not.toContain('no such value')
+  await expect(service.store(wordCounts).get('to')).rejects.toMatchObject({
+    code: 'STREAMS_STOPPED',
+    cause: { message: expect.stringContaining('no such value') },
+  })
 })
 
 test('bytes that are no HTTP get a problem document, and others are served on', async () => {

@@ -53,8 +53,14 @@ export async function runReset(options: ResetCommandOptions): Promise<number> {
   return plan.missingTopics.length === 0 ? 0 : 1
 }
 
-function tell({ offsets, deletedTopics, missingTopics, removedMembers }: ResetPlan): void {
+function tell(plan: ResetPlan): void {
+  const { applicationId, isKnown, offsets, deletedTopics, missingTopics, removedMembers } = plan
   const lines = [
+    ...(isKnown
+      ? []
+      : [
+          `application ${applicationId}: is not known, there is no group of that name and no topic of its own`,
+        ]),
     ...missingTopics.map((topic) => `topic ${topic}: does not exist, is left out`),
     ...removedMembers.map(({ memberId }) => `member ${memberId}: is taken out of the group`),
     ...offsets.map(lineOf),
