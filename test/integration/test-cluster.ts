@@ -83,14 +83,15 @@ async function startDevBroker(options: BrokerOptions = {}): Promise<TestBroker> 
   }
 }
 
-function runningKafka(address: string): TestBroker {
-  const refuse = (): never => {
-    throw new Error('Only the dev broker can do that: give the test the option devBrokerOnly.')
-  }
+const refuse = (): never => {
+  throw new Error('Only the dev broker can do that: give the test the option devBrokerOnly.')
+}
+
+function runningKafka(address: string, restart: () => Promise<void> = refuse): TestBroker {
   return {
     address,
     isShared: true,
-    restart: refuse,
+    restart,
     clean: refuse,
     close: () => Promise.resolve(),
   }
@@ -130,6 +131,11 @@ export class TestCluster implements AsyncDisposable {
     return new TestCluster(await startDevBroker(options))
   }
 
+  /** On a real Kafka of this test's own, which can be restarted; whoever has started it ends it. */
+  static onKafka(address: string, restart: () => Promise<void>): TestCluster {
+    return new TestCluster(runningKafka(address, restart))
+  }
+
   get address(): string {
     return this.#broker.address
   }
@@ -157,7 +163,7 @@ export class TestCluster implements AsyncDisposable {
     })
   }
 
-  /** Ends the broker and starts it again with the same data on the same port; the dev broker only. */
+  /** Ends the broker and starts it again with the same data on the same port; a broker of this test alone. */
   restartBroker(): Promise<void> {
     return this.#broker.restart()
   }

@@ -125,6 +125,8 @@ interface BrokerProcess {
   exited: Promise<unknown>
   logPath: string
   port: number
+  /** Runs it again, on what it has written. */
+  again: () => BrokerProcess
 }
 
 /** A running cluster; `close` stops it and removes its files. */
@@ -187,6 +189,16 @@ export class KafkaCluster implements AsyncDisposable {
     if (broker === undefined) return
     signalGroup(broker, 'SIGKILL')
     await broker.exited
+  }
+
+  /** Ends one broker as `kill` does, and starts it again: its partitions have another leader epoch then. */
+  async restart(index: number): Promise<void> {
+    const broker = this.#brokers[index]
+    if (broker === undefined) return
+    await this.kill(index)
+    const next = broker.again()
+    this.#brokers[index] = next
+    await ready(next)
   }
 
   /** Process ids, for whoever measures CPU time and memory. */
@@ -300,8 +312,9 @@ wait $pid`
 function launch(
   library: string,
   properties: string,
-  { log: logPath, port, heapMb }: { log: string; port: number; heapMb: number },
+  options: { log: string; port: number; heapMb: number },
 ): BrokerProcess {
+  const { log: logPath, port, heapMb } = options
   const heap = `${heapMb}m`
   const java = ['java', `-Xms${heap}`, `-Xmx${heap}`, '-XX:+UseG1GC', '-cp', classPath(library)]
   const child = spawn('sh', ['-c', watched, 'sh', ...java, 'kafka.Kafka', properties], {
@@ -309,7 +322,7 @@ function launch(
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  const log = createWriteStream(logPath)
+  const log = createWriteStream(logPath, { flags: 'a' })
   child.stdout.pipe(log)
   child.stderr.pipe(log)
   const exited = new Promise<void>((done) => {
@@ -318,7 +331,8 @@ function launch(
       done()
     })
   })
-  return { child, exited, logPath, port }
+  const again = (): BrokerProcess => launch(library, properties, options)
+  return { child, exited, logPath, port, again }
 }
 
 /** ApiVersions version 0 with correlation id 1 and no client id: what every broker answers. */
