@@ -8,6 +8,7 @@ import { systemDisk } from '../base/disk.ts'
 import { createLog, type LogFields } from '../base/log.ts'
 import type { KvEngine } from './kv.ts'
 import { lmdbEngine, lmdbKeyBytesMax } from './lmdb-engine.ts'
+import { ownGate } from './write-gate.ts'
 import { thrownBy } from '../../test/peers/thrown-by.ts'
 
 let directory: string
@@ -241,4 +242,18 @@ test('a packed row whose key is too long is refused', () => {
   transaction.discard()
   transaction.putRow?.(table, row)
   expect(transaction.commit()).toBe(false)
+})
+
+test('who watches a long transaction sees that it gets on', () => {
+  using engine = open()
+  const table = engine.table('t')
+  const gate = ownGate()
+  const transaction = engine.begin()
+  const seen = new Set([gate.steps])
+  for (let row = 0; row < 3000; row += 1) {
+    transaction.put(table, Buffer.from(`k${row}`), Buffer.from('v'))
+    seen.add(gate.steps)
+  }
+  transaction.commit()
+  expect(seen.size).toBe(3)
 })

@@ -61,6 +61,8 @@ const readersMax = 1024
 /** LMDB's magic number, in the first bytes of each of the first two pages. */
 const magic = 0xbeef_c0de
 const magicWithinBytes = 64
+/** After so many rows of a transaction the gate hears that it gets on. */
+const rowsPerStep = 1024
 
 type Transaction = ReturnType<RootDatabase['useReadTransaction']>
 type Binary = Database<Buffer, Buffer>
@@ -384,6 +386,7 @@ class LmdbTransaction implements KvTransaction {
   readonly #end: OpenEnd
   readonly #onEnd: () => void
   #writtenTable: LmdbTable | undefined
+  #rowCount = 0
 
   constructor(engine: LmdbEngine, end: OpenEnd, onEnd: () => void) {
     this.#engine = engine
@@ -405,6 +408,7 @@ class LmdbTransaction implements KvTransaction {
     assertKeyLength(row.valueStart - row.keyStart)
     // A table that is dropped ends the transaction: the one that was written last need not be looked at.
     if (table !== this.#writtenTable) this.#writtenTable = asLmdbTable(table)
+    this.#count()
     try {
       void this.#writtenTable.database.put(row as unknown as Buffer, valueOf(row))
     } catch (error) {
@@ -414,11 +418,17 @@ class LmdbTransaction implements KvTransaction {
 
   #write(write: Write): void {
     if (!this.isOpen) return
+    this.#count()
     try {
       apply(write)
     } catch (error) {
       this.#fail(error)
     }
+  }
+
+  #count(): void {
+    this.#rowCount += 1
+    if (this.#rowCount % rowsPerStep === 0) ownGate().step()
   }
 
   #fail(error: unknown): never {

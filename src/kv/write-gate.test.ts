@@ -10,7 +10,7 @@ test('who writes is inside until all that it has begun is ended', () => {
   expect(seen.isInside).toBe(true)
   gate.leave()
   expect(seen.isInside).toBe(false)
-  expect(seen.entries).toBe(1)
+  expect(seen.steps).toBe(1)
 })
 
 test('a gate that was closed lets nobody in, and whoever is inside out', () => {

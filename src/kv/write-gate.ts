@@ -12,8 +12,8 @@ import { assert } from '../base/assert.ts'
 const inside = 1
 const closed = 2
 
-/** How often its thread has entered: one that is inside for long is told from one that comes and goes. */
-const entriesAt = 1
+/** How often its thread has entered, or has got on: one that is stuck inside is told from one that works. */
+const stepsAt = 1
 
 /** The gate of one thread. */
 export class WriteGate {
@@ -32,10 +32,15 @@ export class WriteGate {
   enter(): void {
     this.#depth += 1
     if (this.#depth > 1) return
-    Atomics.add(this.shared, entriesAt, 1)
+    this.step()
     // Not inside for a moment and out again: who ends the thread may look just then.
     if (Atomics.compareExchange(this.shared, 0, 0, inside) === 0) return
     for (;;) Atomics.wait(this.shared, 0, closed)
+  }
+
+  /** In the thread, now and then while it writes much: it gets on. */
+  step(): void {
+    Atomics.add(this.shared, stepsAt, 1)
   }
 
   /** In the thread, when what it has begun is ended. */
@@ -60,9 +65,9 @@ export class WriteGate {
     return (Atomics.load(this.shared, 0) & inside) !== 0
   }
 
-  /** Elsewhere: another number than before when it has left meanwhile. */
-  get entries(): number {
-    return Atomics.load(this.shared, entriesAt)
+  /** Elsewhere: another number than before when it has got on, or left, meanwhile. */
+  get steps(): number {
+    return Atomics.load(this.shared, stepsAt)
   }
 
   /**

@@ -4,7 +4,7 @@
  * event loop for a moment each, as one transaction with the changelog offsets that it stands for. Where
  * a transaction must not stay open from one turn to the next (LMDB in threads, which could not be ended
  * then), rows are put in order in slices, and written in one turn: that is of one worker alone, and
- * `uncommittedBytesMax` of its commits bounds it.
+ * `uncommittedBytesMax` of its commits bounds it, with what its record caches hold beside.
  *
  * All stores of an engine are written in the same transaction: at whatever moment the process dies,
  * the engine holds one committed point. Only while restoring may rows be ahead of their offset;

@@ -3,7 +3,7 @@ import { sleep, type Clock } from '../base/clock.ts'
 import type { WriteGate } from '../kv/write-gate.ts'
 import { watchThread, type WatchedThread } from './live-threads.ts'
 
-/** So long a thread has to come out of what it writes, and then to end. */
+/** So long a thread has to come out of what it writes, or to get on with it, and then to end. */
 const patienceMs = 10_000
 /** Between two looks whether it has come out. */
 const lookMs = 20
@@ -40,9 +40,14 @@ export class ThreadEnd {
   async #force(): Promise<'gone' | 'lost'> {
     const { signal } = this.#gone
     this.#gate.close()
-    const deadline = this.#clock.monotonic() + patienceMs
+    let { steps } = this.#gate
+    let deadline = this.#clock.monotonic() + patienceMs
     while (this.#gate.isInside && !signal.aborted && this.#clock.monotonic() < deadline) {
       await sleep(this.#clock, lookMs, signal)
+      if (this.#gate.steps === steps) continue
+      // It writes much. Nothing begins after it, so that this has an end.
+      steps = this.#gate.steps
+      deadline = this.#clock.monotonic() + patienceMs
     }
     // One that is inside even now would only come to stand still for good.
     if (!this.#gate.isInside) {

@@ -21,7 +21,7 @@ const patienceMs = 3000
 const lookMs = 5000
 /** Who has told nothing for so many looks is worth a line. */
 const silentLooksMax = 3
-/** Who is in one and the same write for so many looks does not come out of it any more. */
+/** Who does not get on in a write for so many looks does not come out of it any more. */
 const stuckLooksMax = 6
 
 const nothing: WorkerReport = { tasks: [], lags: [], partitionCounts: new Map(), metrics: [] }
@@ -66,7 +66,7 @@ export class ThreadWorker implements WorkerHandle {
   #silentLooks = 0
   #stuckLooks = 0
   /** Of the gate, at the last look. */
-  #entries = 0
+  #steps = 0
 
   constructor(options: ThreadWorkerOptions) {
     this.#options = options
@@ -118,9 +118,9 @@ export class ThreadWorker implements WorkerHandle {
     if (this.#silentLooks === silentLooksMax) {
       log.warn('the thread of a worker has told nothing for long', { worker: start.number })
     }
-    const { isInside, entries } = this.#gate
-    this.#stuckLooks = isInside && entries === this.#entries ? this.#stuckLooks + 1 : 0
-    this.#entries = entries
+    const { isInside, steps } = this.#gate
+    this.#stuckLooks = isInside && steps === this.#steps ? this.#stuckLooks + 1 : 0
+    this.#steps = steps
     if (this.#stuckLooks >= stuckLooksMax) void this.#forceEnd()
   }
 
