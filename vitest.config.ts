@@ -27,10 +27,17 @@ export const notEngine = [
   'test/integration/store-*.test.ts',
 ] as const
 
+/** How threads die is a matter of Node's version, and is tested on the dev broker alone. */
+const threads = [
+  'test/integration/lost-thread.test.ts',
+  'test/integration/rocksdb-threads.test.ts',
+  'test/integration/worker-threads.test.ts',
+]
+
 /** What `npm run test:kafka` runs on real brokers is left out: `.ci/run` has both on one Node. */
 const isBesideKafka = process.env['MILLPOND_TEST_BESIDE_KAFKA'] === '1'
 const suites = isBesideKafka
-  ? ['test/!(integration)/**/*.test.ts', ...notEngine]
+  ? ['test/!(integration)/**/*.test.ts', ...notEngine, ...threads]
   : ['test/**/*.test.ts']
 
 export default defineConfig({
