@@ -396,8 +396,24 @@ function editDistance(from: string, to: string): number {
   return row[to.length] ?? 0
 }
 
+/** Java's names of options that have another one here; those not listed are alike but for dots and units. */
+const otherNames = new Map([
+  ['bootstrap.servers', 'brokers'],
+  ['application.server', 'endpoint'],
+  ['num.stream.threads', 'workers'],
+  ['statestore.cache.max.bytes', 'cacheBytes'],
+  ['cache.max.bytes.buffering', 'cacheBytes'],
+  ['deserialization.exception.handler', 'onDeserializationError'],
+  ['processing.exception.handler', 'onProcessingError'],
+  ['production.exception.handler', 'onProductionError'],
+  ['errors.dead.letter.queue.topic.name', 'deadLetterQueueTopic'],
+  ['max.poll.interval.ms', 'rebalanceTimeout'],
+])
+
 /** A question after the option that may have been meant; nothing when none is near. */
 function suggestion(name: string): string {
+  const other = otherNames.get(name)
+  if (other !== undefined) return `; did you mean '${other}'?`
   const plain = name.toLowerCase().replaceAll(/[^a-z]/g, '')
   const distance = (option: string): number => editDistance(plain, option.toLowerCase())
   const nearest = configOptions.reduce((best, option) =>

@@ -33,3 +33,15 @@ test('the page docs/reference/config.md shows the defaults of the code', () => {
 
   expect(Object.fromEntries(listed)).toEqual(defaults)
 })
+
+/** Java's name on the page for each option that is not one of several in Java's place. */
+const javaNames = [
+  ...ofStreams.matchAll(/^\| `(\w+)` .*\| `([a-z]+(?:\.[a-z]+)+)`[^|]*\|$/gm),
+].flatMap(([, name = '', java = '']) =>
+  java === 'security.protocol' ? [] : [[java, name] as const],
+)
+
+test.each(javaNames)("Java's %s is refused with the option of that meaning, %s", (java, name) => {
+  const config = { applicationId: 'a', brokers: ['b:1'], [java]: 1 }
+  expect(() => resolveConfig(config)).toThrow(`did you mean '${name}'?`)
+})
