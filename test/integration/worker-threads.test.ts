@@ -72,6 +72,8 @@ async function writeUntilDone(cluster: TestCluster, deed: string): Promise<void>
 async function countsOf(...all: KafkaStreams[]): Promise<Record<string, number>> {
   const rows: Record<string, number> = {}
   for (const streams of all) {
+    // Where others have all tasks there is no store to ask.
+    if (streams.localTasks().length === 0) continue
     for await (const [word, count] of streams.store(counts).range()) rows[word] = count
   }
   return rows

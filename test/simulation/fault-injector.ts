@@ -35,6 +35,8 @@ export class FaultInjector {
   readonly #away = new Set<SimulatedInstance>()
   /** Their next commit does not come through. */
   readonly #silenced = new Set<SimulatedInstance>()
+  /** Workers that are told to go and still there. */
+  readonly #leaving = new WeakMap<SimulatedInstance['streams'], number>()
   #isBrokerAway = false
   #hasEnded = false
 
@@ -202,15 +204,24 @@ export class FaultInjector {
   #workersOf(instance: SimulatedInstance): number {
     const { state, isPaused } = instance
     const isUp = (state === 'running' || state === 'rebalancing') && !isPaused
-    return isUp && this.#hasWorkers ? instance.streams.localWorkers().length : 0
+    if (!isUp || !this.#hasWorkers) return 0
+    const { streams } = instance
+    return streams.localWorkers().length - (this.#leaving.get(streams) ?? 0)
   }
 
   #removeWorker({ name, streams }: SimulatedInstance): void {
-    streams.removeWorker().then(
-      (number) => this.#cluster.time.note(name, `worker ${number} is gone`),
-      (error: unknown) =>
-        this.#cluster.time.note(name, `no worker is removed: ${messageOf(error)}`),
+    const isLeaving = (change: 1 | -1): void => {
+      this.#leaving.set(streams, (this.#leaving.get(streams) ?? 0) + change)
+    }
+    isLeaving(1)
+    const told = streams.removeWorker().then(
+      (number) => `worker ${number} is gone`,
+      (error: unknown) => `no worker is removed: ${messageOf(error)}`,
     )
+    void told.then((text) => {
+      isLeaving(-1)
+      this.#cluster.time.note(name, text)
+    })
   }
 
   #stopBroker(stop: () => void): void {
