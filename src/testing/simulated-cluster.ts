@@ -258,8 +258,10 @@ export class SimulatedCluster implements AsyncDisposable {
 
   /** Closes the broker, as on SIGTERM. */
   async stopBroker(): Promise<void> {
-    if (this.#broker !== undefined) await this.run(this.#broker.close())
-    this.killBroker()
+    const broker = this.#broker
+    if (broker !== undefined) await this.run(broker.close())
+    // Who has been started again meanwhile stays.
+    if (this.#broker === broker) this.killBroker()
   }
 
   /** Starts the broker again, with the data that it had. */

@@ -10,7 +10,7 @@ const tests = readdirSync(`${root}examples`)
   .map((name) => `examples/${name}`)
 
 // Each test file is a process of its own, with its own compiler.
-test('the tests of all examples pass', { timeout: 120_000 }, () => {
+test('the tests of all examples pass', { timeout: 300_000 }, () => {
   const { stdout, status } = spawnSync(
     process.execPath,
     ['--import', 'tsx', '--test', '--test-reporter', 'tap', ...tests],
